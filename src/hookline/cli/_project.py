@@ -28,9 +28,10 @@ from hookline.model.names import known_events, resolve_events
 from hookline.model.plan import Gate
 from hookline.model.record import Record
 from hookline.project import Project, load_project
-from hookline.stores.trace_queries import TraceQueries
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.text import quote, suggest
 from hookline.trust.policy import Approve, TrustDecision
+from hookline.user_dirs import working_folder
 from hookline.wiring import native_names
 
 
@@ -58,6 +59,15 @@ def get_project_dir(args: argparse.Namespace) -> Path | None:
         raise ConfigError(f"--project: there is no folder {project}")
     # records have the folder by the name that the agent has for it: links are not resolved
     return Path(os.path.abspath(project)) if project is not None else None  # noqa: PTH100
+
+
+def find_root(args: argparse.Namespace) -> Path:
+    """Return the folder that `--project` names, else the working directory.
+
+    Raises:
+        ConfigError: There is no such folder.
+    """
+    return (get_project_dir(args) or working_folder()).absolute()
 
 
 _FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
@@ -240,6 +250,15 @@ def decide_trust(hook: Hook, project: Project) -> TrustDecision | None:
 def open_history(project: Project) -> TraceQueries:
     """Open the user's traces."""
     return TraceQueries(project.folders.data / "traces.db")
+
+
+def read_runs(project: Project, hook: Hook) -> list[Record]:
+    """Return the traced runs of a hook, the oldest first; none where the traces cannot be read, which is printed."""
+    try:
+        return list(open_history(project).runs(TraceFilter(hook=hook.id)))
+    except StoreError as problem:
+        print_error(f"hookline: {problem}")
+        return []
 
 
 def get_result(record: Record) -> str:

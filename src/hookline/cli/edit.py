@@ -360,8 +360,8 @@ def run_undo(args: argparse.Namespace) -> int:
             value.append({**facts, "undoes": entry.undoes or None, "in_force": is_in_force})
             state = f"took back {entry.undoes}" if entry.undoes else "taken back"
             rows.append([str(entry.id), format_clock(entry.when), entry.what, "in force" if is_in_force else state])
-        text = Table(["id", "when", "what", "state"], rows) if rows else "hookline has changed no file yet"
-        return render(args, value, text)
+        nothing = "hookline has changed no file yet"
+        return render(args, value, Table(["id", "when", "what", "state"], rows, nothing=nothing))
     entry, undo = journal.undo(args.id, force=args.force)
     return render(
         args,

@@ -7,14 +7,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, argument, flag
 from hookline.cli._output import Table, print_bytes, print_error, print_json, print_line, render
 from hookline.cli._project import (
     EVENT_OPTIONS,
     EventArgs,
     describe_location,
-    get_project_dir,
     hook_error,
     load_from_args,
     parse_dialect,
@@ -38,7 +36,6 @@ from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName, Session
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, outcome_to_json
-from hookline.project import load_project
 from hookline.text import quote, shell_quote
 from hookline.trust.policy import suggest_approval
 from hookline.views import find_hook
@@ -46,16 +43,11 @@ from hookline.views import find_hook
 _HOST: Final = Hook(id="host", kind="host")
 
 
-def run_emit(args: argparse.Namespace) -> int:
-    """Emit the event; return 0 if the operation may go on, 2 if it is blocked."""
-    return run_until_terminated(_emit(args))
-
-
 async def _emit(args: argparse.Namespace) -> int:
+    """Emit the event; return 0 if the operation may go on, 2 if it is blocked."""
     options = read_event_options(args)
     prompt = open_prompt(no_input=args.no_input)
-    root = get_project_dir(args)
-    async with load_project(root, approve=prompt, guarded=find_guarded_if_installed(root)).engine as engine:
+    async with load_from_args(args, approve=prompt, traced=True).engine as engine:
         for problem in engine.problems:
             print_error(f"hookline: {problem}")
         event = _build_event(args, engine, options)
@@ -112,16 +104,7 @@ def _report_outcome(args: argparse.Namespace, event: Event, outcome: Outcome) ->
     return 0
 
 
-def run_trigger(args: argparse.Namespace) -> int:
-    """Start the hook; return 0 if it ran, 2 if it denied."""
-    if args.list:
-        return _list(args)
-    if args.hook is None:
-        raise ConfigError("name the hook; `hookline trigger --list` shows those that can be started by hand")
-    return run_until_terminated(_trigger(args))
-
-
-def _list(args: argparse.Namespace) -> int:
+def _list_startable(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     hooks = [hook for hook in project.hooks if EventName.USER_TRIGGERED in hook.on and hook.enabled]
     rows = [(hook.id, hook.kind, describe_location(hook, project)) for hook in hooks]
@@ -130,10 +113,19 @@ def _list(args: argparse.Namespace) -> int:
         for hook, row in zip(hooks, rows, strict=True)
     ]
     nothing = 'no hook can be started by hand; one that can says `on = "user_triggered"`'
-    return render(args, value, Table(("hook", "kind", "file"), rows) if rows else nothing)
+    return render(args, value, Table(("hook", "kind", "file"), rows, nothing=nothing))
 
 
-async def _trigger(args: argparse.Namespace) -> int:
+def _trigger(args: argparse.Namespace) -> int:
+    """Start the hook; return 0 if it ran, 2 if it denied."""
+    if args.list:
+        return _list_startable(args)
+    if args.hook is None:
+        raise ConfigError("name the hook; `hookline trigger --list` shows those that can be started by hand")
+    return run_until_terminated(_start(args))
+
+
+async def _start(args: argparse.Namespace) -> int:
     if args.input == args.data == "-":
         raise ConfigError("--input and --data cannot both be read from stdin")
     data = read_object(args.data, "--data") or {}
@@ -207,7 +199,7 @@ COMMANDS: Final = {
         NO_INPUT,
         *VERBOSE_OPTIONS,
         example="""before_tool --tool shell --args '{"command": "ls"}' --json""",
-        run=run_emit,
+        run=lambda args: run_until_terminated(_emit(args)),
     ),
     "trigger": CliCommand(
         "start one hook by hand, with the event user_triggered",
@@ -219,6 +211,6 @@ COMMANDS: Final = {
         NO_INPUT,
         *VERBOSE_OPTIONS,
         example='release-notes --input "since v1.4"',
-        run=run_trigger,
+        run=_trigger,
     ),
 }

@@ -9,7 +9,7 @@ from typing import Final
 from hookline.bridge.fallback import find_lost_guard
 from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
 from hookline.cli._output import Table, pluralise, print_error, render
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import find_root
 from hookline.cli._run_hooks import print_failures, print_missed_hooks, run_until_terminated
 from hookline.cli._terminal import open_prompt
 from hookline.cli.hosts import check_interpreter
@@ -31,18 +31,14 @@ _WHAT: Final = {"pre-commit": "commit", "commit-msg": "commit", "pre-push": "pus
 
 def _install(args: argparse.Namespace) -> int:
     check_interpreter(sys.executable, module=__name__)
-    with lock_repository(_folder(args)) as repository:
+    with lock_repository(find_root(args)) as repository:
         plan = plans.install(repository, python=sys.executable)
         return _carry_out(args, repository, plan, done="git asks the hooks now")
 
 
 def _uninstall(args: argparse.Namespace) -> int:
-    with lock_repository(_folder(args)) as repository:
+    with lock_repository(find_root(args)) as repository:
         return _carry_out(args, repository, plans.uninstall(repository), done="git does not ask the hooks any more")
-
-
-def _folder(args: argparse.Namespace) -> Path:
-    return (get_project_dir(args) or working_folder()).absolute()
 
 
 def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.GitInstallPlan, *, done: str) -> int:
@@ -71,7 +67,7 @@ def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.Git
 
 
 def _status(args: argparse.Namespace) -> int:
-    repository = open_repository(_folder(args))
+    repository = open_repository(find_root(args))
     found = plans.list_hooks(repository)
     problems = _find_problems(repository, found)
     events = {one.hook: [event.name for event in GIT_EVENTS[one.hook]] for one in found}

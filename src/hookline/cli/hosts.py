@@ -21,7 +21,7 @@ from hookline.cli._output import (
     render,
     style_word,
 )
-from hookline.cli._project import SPECS, get_project_dir
+from hookline.cli._project import SPECS, find_root
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
@@ -36,7 +36,7 @@ from hookline.model.event import EventName
 from hookline.model.names import resolve_agent
 from hookline.project import Project, load_project
 from hookline.text import quote, suggest
-from hookline.user_dirs import find_user_dirs, working_folder
+from hookline.user_dirs import find_user_dirs
 from hookline.version import __version__
 
 _CHECK_TIMEOUT: Final = 60  # seconds
@@ -48,7 +48,7 @@ def make_around(args: argparse.Namespace, *, writes: bool = False) -> HostEnviro
     Raises:
         HostError: The command `writes`, and would write to another home folder than the one that was named.
     """
-    project = (get_project_dir(args) or working_folder()).absolute()
+    project = find_root(args)
     folders = find_user_dirs(project)
     for problem in folders.problems:
         if writes and not args.dry_run:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -22,12 +22,12 @@ from msgspec.structs import asdict, replace
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session
-from hookline.cli._output import Table, format_clock, pluralise, print_error, print_line, render
+from hookline.cli._output import Table, format_clock, pluralise, print_error, print_json, print_line, render
 from hookline.cli._project import (
     EventArgs,
     build_event,
     decide_trust,
-    get_project_dir,
+    find_root,
     load_from_args,
     parse_event,
     read_object,
@@ -51,7 +51,6 @@ from hookline.model.verdict import outcome_to_json
 from hookline.project import Project, load_project
 from hookline.replay.replay import TriedEvent, try_event
 from hookline.text import quote, shell_quote
-from hookline.user_dirs import working_folder
 from hookline.version import __version__
 from hookline.views import find_hook
 
@@ -68,23 +67,14 @@ def _list(args: argparse.Namespace) -> int:
     rows, values = [], []
     for server in found.servers:
         users = [hook.id for hook in project.hooks if hook.server == server]
-        hidden = (
-            "" if meant[server.name] is server else f"hidden by {shorten_paths(meant[server.name].location, project)}"
-        )
-        state = hidden or server.problem or _describe_trust(project, server)
-        values.append(
-            {**_to_json(server), "hooks": users, "trust": _describe_trust(project, server), "hidden": bool(hidden)}
-        )
-        where = shorten_paths(server.location, project)
+        first, decision = meant[server.name], decide_trust(make_server_hook(server), project)
+        trust = "unknown" if decision is None else str(decision.status)
+        hidden = "" if first is server else f"hidden by {shorten_paths(first.location, project)}"
+        values.append({**_to_json(server), "hooks": users, "trust": trust, "hidden": bool(hidden)})
+        where, state = shorten_paths(server.location, project), hidden or server.problem or trust
         rows.append([server.name, truncate(server.describe(), _WIDEST), where, ", ".join(users), state])
-    if not rows:
-        return render(args, {"servers": []}, "no MCP server is defined; `hookline mcp add NAME -- COMMAND` adds one")
-    return render(args, {"servers": values}, Table(["server", "what", "file", "hooks", "state"], rows))
-
-
-def _describe_trust(project: Project, server: McpServer) -> str:
-    decision = decide_trust(make_server_hook(server), project)
-    return "unknown" if decision is None else str(decision.status)
+    nothing = "no MCP server is defined; `hookline mcp add NAME -- COMMAND` adds one"
+    return render(args, {"servers": values}, Table(["server", "what", "file", "hooks", "state"], rows, nothing=nothing))
 
 
 def _to_json(server: McpServer) -> dict[str, object]:
@@ -229,13 +219,16 @@ def _login(args: argparse.Namespace) -> int:
     )
     login = asyncio.run(_log_in(args, server, _store(project), options))
     if login is None:
-        return render(
-            args, {"server": server.name, "login": None}, f"the MCP server {quote(server.name)} wants no login"
-        )
+        nothing = f"the MCP server {quote(server.name)} wants no login"
+        return render(args, {"server": server.name, "login": None}, nothing)
     where = _describe_storage(login, _store(project))
-    return render(
-        args, _login_to_json(login), f"logged in at {server.name}; {_describe_expiry(login)}", f"stored {where}"
-    )
+    value = {
+        "server": login.name,
+        "url": login.url,
+        "valid_until": login.expires_at or None,
+        "stored": str(login.storage),
+    }
+    return render(args, value, f"logged in at {server.name}; {_describe_expiry(login)}", f"stored {where}")
 
 
 async def _log_in(
@@ -298,30 +291,24 @@ def _logout(args: argparse.Namespace) -> int:
     if login is None:
         return render(args, {"server": server.name, "login": None}, f"you are not logged in at {server.name}")
     why = asyncio.run(log_out(login, store))
-    note = (
-        f"the tokens are deleted here, but were not revoked at the server: {why}" if why else "the tokens are revoked"
-    )
-    return render(
-        args, {"server": server.name, "revoked": not why, "note": why or None}, f"logged out at {server.name}; {note}"
-    )
+    kept = f"the tokens are deleted here, but were not revoked at the server: {why}"
+    value = {"server": server.name, "revoked": not why, "note": why or None}
+    return render(args, value, f"logged out at {server.name}; {kept if why else 'the tokens are revoked'}")
 
 
 def _status(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     names = [args.name] if args.name else list(project.servers.by_name())
     servers = [_find(project, name) for name in names]
-    found = asyncio.run(_with_kind(project, lambda kind: _check_all(project, kind, servers, timeout=args.timeout)))
+
+    async def check_all(kind: Mcp) -> list[dict[str, Any]]:
+        return await asyncio.gather(*(_check(project, kind, server, timeout=args.timeout) for server in servers))
+
+    found = asyncio.run(_with_kind(project, check_all))
     rows = [[one["server"], one["state"], one["login"] or "", one["stored"] or ""] for one in found]
-    if not rows:
-        return render(args, {"servers": []}, "no MCP server is defined")
-    render(args, {"servers": found}, Table(["server", "state", "login", "stored"], rows))
+    table = Table(["server", "state", "login", "stored"], rows, nothing="no MCP server is defined")
+    render(args, {"servers": found}, table)
     return 0 if all(one["reachable"] for one in found) else 1
-
-
-async def _check_all(
-    project: Project, kind: Mcp, servers: Sequence[McpServer], *, timeout: float
-) -> list[dict[str, Any]]:
-    return list(await asyncio.gather(*(_check(project, kind, server, timeout=timeout) for server in servers)))
 
 
 async def _check(project: Project, kind: Mcp, server: McpServer, *, timeout: float) -> dict[str, Any]:
@@ -359,15 +346,6 @@ def _describe_storage(login: Login, store: TokenStore) -> str:
     return "in the keyring" if login.storage is Storage.KEYRING else f"in {store.path(login.url)}"
 
 
-def _login_to_json(login: Login) -> dict[str, object]:
-    return {
-        "server": login.name,
-        "url": login.url,
-        "valid_until": login.expires_at or None,
-        "stored": str(login.storage),
-    }
-
-
 def _test(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     name, _, tool = args.server.partition("/")
@@ -388,7 +366,7 @@ def _test(args: argparse.Namespace) -> int:
         "structured": result.structured,
     }
     if args.json:
-        render(args, value)
+        print_json(value)
     else:
         print_line(result.text, broken=True)
     return 1 if result.is_error else 0
@@ -442,7 +420,7 @@ def _serve(args: argparse.Namespace) -> int:
         from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - takes a second, which other commands do not pay
     except ImportError:
         raise McpError("MCP needs another package: pip install 'hookline[mcp]'", kind="unavailable") from None
-    tools = _Tools((get_project_dir(args) or working_folder()).absolute())
+    tools = _Tools(find_root(args))
     server = MCPServer("hookline", version=__version__, instructions=_INSTRUCTIONS, log_level="CRITICAL")
     for name in ("why", "emit", "list", "test"):
         server.add_tool(_explain_errors(getattr(tools, name)), name=name, annotations=_read_only())

@@ -24,14 +24,14 @@ from hookline.cli._output import (
     progress,
     render,
 )
-from hookline.cli._project import get_project_dir, truncate
+from hookline.cli._project import find_root, truncate
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.cli._terminal import confirm
 from hookline.errors import ConfigError
 from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import worker_registry
 from hookline.stores.queue import SqliteQueue
-from hookline.user_dirs import find_user_dirs, working_folder
+from hookline.user_dirs import find_user_dirs
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
@@ -50,7 +50,7 @@ class _QueueView(NamedTuple):
 
 
 def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
-    root = (get_project_dir(args) or working_folder()).absolute()
+    root = find_root(args)
     data = find_user_dirs(root).data
     queue = SqliteQueue(data / "queue.db", wake=partial(worker_registry.ensure_worker, data, str(root)))
     # letters are stored under the real path of the project
@@ -214,7 +214,7 @@ def _work(args: argparse.Namespace) -> int:
 async def _run_worker(args: argparse.Namespace) -> int:
     from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    data = find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data
+    data = find_user_dirs(find_root(args)).data
     worker = Worker(data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
     if until is Until.ENDED:

@@ -100,16 +100,13 @@ def _show(args: argparse.Namespace, pending: Sequence[Compensation], project: Pr
     ]
     rows = [
         [
-            format_time(args, run.at),
-            run.session[:12],
-            str(run.turn),
-            run.event.name,
-            run.hook,
+            *(format_time(args, run.at), run.session[:12], str(run.turn), run.event.name, run.hook),
             describe_undo(project.engine, run),
         ]
         for run in pending
     ]
-    return render(args, value, Table(["when", "session", "turn", "event", "hook", "undo"], rows) if rows else _NOTHING)
+    table = Table(["when", "session", "turn", "event", "hook", "undo"], rows, nothing=_NOTHING)
+    return render(args, value, table)
 
 
 def describe_undo(engine: Engine, run: Compensation) -> str:

@@ -40,8 +40,7 @@ def run_limits(args: argparse.Namespace) -> int:
         [hook or "(all hooks)", limit.gate, "yes" if limit.passed else "NO", limit.reason] for hook, limit in limits
     ]
     nothing = "no limit: set once, per_minute, cooldown, debounce, breaker or budget of a hook"
-    table = Table(["hook", "limit", "may run", "status"], rows)
-    return render(args, {"limits": value}, table if rows else nothing)
+    return render(args, {"limits": value}, Table(["hook", "limit", "may run", "status"], rows, nothing=nothing))
 
 
 def _folder(project: Project, hook: Hook) -> Path:
@@ -76,8 +75,8 @@ def _list(args: argparse.Namespace) -> int:
         for path, hook, usage in found
     ]
     nothing = "no hook keeps anything; with state = true, a hook has a folder, HOOKLINE_STATE"
-    table = Table(["hook", "files", "size", "sessions", "changed"], rows)
-    return render(args, {"state": value}, table if rows else nothing)
+    table = Table(["hook", "files", "size", "sessions", "changed"], rows, nothing=nothing)
+    return render(args, {"state": value}, table)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -92,8 +91,8 @@ def _show(args: argparse.Namespace) -> int:
         **_usage_to_json(measure_state(str(folder))),
         "content": [{"name": name, "bytes": size} for name, size in files],
     }
-    table = Table(["file", "size"], [[name, _format_size(size)] for name, size in files])
-    return render(args, value, f"folder  {folder}", table if files else "it keeps nothing")
+    rows = [[name, _format_size(size)] for name, size in files]
+    return render(args, value, f"folder  {folder}", Table(["file", "size"], rows, nothing="it keeps nothing"))
 
 
 def _clear(args: argparse.Namespace) -> int:

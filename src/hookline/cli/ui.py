@@ -12,10 +12,9 @@ from typing import Final
 from hookline.cli._command import COMMON, JSON, PROJECT, CliCommand, argument, flag, parse_span
 from hookline.cli._loosening import find_refused_agent
 from hookline.cli._output import print_bytes, print_error, print_line, to_json_line
-from hookline.cli._project import get_project_dir, load_from_args
+from hookline.cli._project import find_root, load_from_args
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.errors import ConfigError
-from hookline.user_dirs import working_folder
 
 _HIGHEST_PORT: Final = 65_535
 
@@ -34,7 +33,7 @@ def run_ui(args: argparse.Namespace) -> int:
 async def _serve(args: argparse.Namespace) -> int:
     from hookline.ui.server import UiServer, bind  # noqa: PLC0415 - starlette and uvicorn take 0.1 s to load
 
-    project = (get_project_dir(args) or working_folder()).absolute()
+    project = find_root(args)
     agent = find_refused_agent(os.environ)
     reason = (
         f"{agent} started this page, so it only shows: approving, disabling and running hooks would loosen what guards "
