@@ -39,6 +39,7 @@ from hookline.cli._project import (
     open_history,
     parse_dialect,
     parse_events,
+    read_runs,
     run_to_json,
     shorten_paths,
     truncate,
@@ -124,9 +125,8 @@ _ORDERS: Final[Mapping[str, Callable[[_Row], float | str]]] = {
 
 def run_list(args: argparse.Namespace) -> int:
     """List the hooks."""
-    if not args.event or args.event.startswith(CUSTOM_PREFIX):
-        events = {args.event} if args.event else set()
-    else:
+    events = {args.event} if args.event else set()
+    if args.event and not args.event.startswith(CUSTOM_PREFIX):
         events = set(map(str, parse_events(args.event)))
     project = load_from_args(args)
     try:
@@ -247,8 +247,7 @@ def run_show(args: argparse.Namespace) -> int:
         print_json(facts.to_json(script=args.script))
         return 0
     for title, fields in facts.lay_out():
-        shown = [(label, text) for label, text in fields if text]
-        if shown:
+        if shown := [(label, text) for label, text in fields if text]:
             print_line(title, marks=[(title, TextStyle.BOLD)])
             print_fields(shown, indent="  ", styles=_SHOW_STYLES)
     if args.script:
@@ -268,11 +267,7 @@ class _HookFacts:
 
     def __init__(self, project: Project, hook: Hook) -> None:
         cwd = str(project.root)
-        runs: list[Record] = []
-        try:
-            runs = list(open_history(project).runs(TraceFilter(hook=hook.id)))
-        except StoreError as problem:
-            print_error(f"hookline: {problem}")
+        runs = read_runs(project, hook)
         debugger = HookDebugger()
         for record in runs:
             debugger(record)
@@ -333,7 +328,14 @@ class _HookFacts:
             "figures": {name: getattr(self.metrics, name) for name in figures},
             "lately": [run_to_json(record) for record in self.recent],
             "contents": contents if script else None,
-            "options": self._options_to_json(),
+            # where a built-in hook writes to, its options that are set, and all that it takes
+            "options": {
+                "writes_to": self.project.find_output(self.builtin) or None,
+                "given": self.options,
+                "takes": list(self.builtin.options),
+            }
+            if self.builtin is not None
+            else None,
         }
 
     def lay_out(self) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
@@ -377,13 +379,6 @@ class _HookFacts:
         )
         recent = [(record.event, describe_run(record)) for record in self.recent]
         yield "lately", [("runs", runs if metrics.runs else "none that was traced"), *recent]
-
-    def _options_to_json(self) -> Mapping[str, object] | None:
-        """Return where a built-in hook writes to, its options that are set, and all that it takes; None for others."""
-        if self.builtin is None:
-            return None
-        output = self.project.find_output(self.builtin)
-        return {"writes_to": output or None, "given": self.options, "takes": list(self.builtin.options)}
 
     def _list_options(self) -> Iterator[tuple[str, str]]:
         if self.builtin is None:

@@ -81,18 +81,13 @@ def run_init(args: argparse.Namespace) -> int:
 def make_starting_text(*, user: bool) -> str:
     """Return a file with one harmless hook and an explanation of every key."""
     whose = "Your own hooks, for every project." if user else "Hooks of this project. Each person approves them first."
-    text = resources.files("hookline").joinpath("templates", "hookline.toml.tmpl").read_text("utf-8")
+    text = _read_template("hookline.toml.tmpl")
     longest = max(map(len, KEYS))
     lines: list[str] = []
     for name, key in KEYS.items():
         head = f"#   {name.ljust(longest)}  "
-        lines += textwrap.wrap(
-            f"{head}{key.about}",
-            _WIDTH,
-            subsequent_indent="#".ljust(len(head)),
-            drop_whitespace=True,
-            break_on_hyphens=False,
-        )
+        indent = "#".ljust(len(head))
+        lines += textwrap.wrap(f"{head}{key.about}", _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
     return text.replace("@whose@", whose).replace("@keys@", "\n".join(lines))
 
 
@@ -156,7 +151,7 @@ class NewHook(Struct, frozen=True, kw_only=True):
 def make_script(plan: NewHook) -> str:
     """Return the text of the hook."""
     language = LANGUAGES[plan.language]
-    text = _read(f"{plan.language}/{plan.template}{language.ending}.tmpl")
+    text = _read_template(f"{plan.language}/{plan.template}{language.ending}.tmpl")
     return _fill(text, _make_values(plan, language))
 
 
@@ -190,11 +185,11 @@ def make_entry(plan: NewHook) -> dict[str, object]:
 
 def find_check(event: EventName) -> TemplateCheck:
     """Return what the templates check in an event."""
-    checks = msgspec.toml.decode(_read("checks.toml"), type=_Checks)
+    checks = msgspec.toml.decode(_read_template("checks.toml"), type=_Checks)
     return checks.checks[checks.events[event]]
 
 
-def _read(name: str) -> str:
+def _read_template(name: str) -> str:
     return resources.files("hookline").joinpath("templates", *name.split("/")).read_text("utf-8")
 
 
@@ -220,7 +215,7 @@ def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
     values |= {name: language.answer(document) for name, document in answers.items()}
     wants_id = plan.language == "bash" and _ID in json_codec.dump(answers["pass"]).decode()
     for name in ("reader", "quoted"):
-        values[name] = _fill(_read(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
+        values[name] = _fill(_read_template(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
     values["id_reader"] = values["reader"] if wants_id else ""
     values["id"] = "id=$(look_up json id)" if wants_id else ""
     return values

@@ -17,8 +17,8 @@ from hookline.cli._project import (
     build_event,
     hook_error,
     load_from_args,
-    open_history,
     read_event_options,
+    read_runs,
 )
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.keys import to_file_value
@@ -26,13 +26,13 @@ from hookline.config.toml import key_line
 from hookline.debug.footprint import Footprint, RunFolders, Tracer, suggest_sandbox
 from hookline.dialects import SHELL_DIALECTS, TEMPLATE_DIALECTS
 from hookline.engine.runner import Execution, HookRunner
-from hookline.errors import ConfigError, StoreError
+from hookline.errors import ConfigError
 from hookline.kinds.command.command import Command
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Plan
 from hookline.model.record import Record
-from hookline.model.sandbox import LEVELS, Sandbox
+from hookline.model.sandbox import LEVELS
 from hookline.model.sandbox import PROJECT as PROJECT_LEVEL
 from hookline.process.containment import (
     Cell,
@@ -48,35 +48,11 @@ from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
 from hookline.process.secrets import Secrets
 from hookline.project import Project
-from hookline.stores.trace_queries import TraceFilter
 from hookline.trust.policy import suggest_approval
 from hookline.views import containment_to_json, describe_containment, explain_containment, find_hook
 
 
-def machine_to_json(sandbox: Sandbox) -> Mapping[str, object]:
-    """Return for `--json` how this machine contains a process."""
-    can_contain = find_layers().can_contain
-    return {"can_contain": can_contain, "layers": list_layers(sandbox), "lacking": list_lacking(sandbox)}
-
-
-def find_last_contained(project: Project, hook: Hook) -> Record | None:
-    """Return the last traced run of a hook that says which layers were in force."""
-    try:
-        runs = list(open_history(project).runs(TraceFilter(hook=hook.id)))
-    except StoreError as problem:
-        print_error(f"hookline: {problem}")
-        return None
-    return next((record for record in reversed(runs) if record.detail.get("sandbox")), None)
-
-
-def describe_last_layers(record: Record | None) -> str:
-    """Return which layers were in force when a hook ran last."""
-    if record is None:
-        return "no contained run was traced"
-    return f"{', '.join(get_layers(record))} ({format_ago(record.at)})"
-
-
-def get_layers(record: Record) -> list[str]:
+def _get_layers(record: Record) -> list[str]:
     """Return the layers that were in force in a run."""
     layers = record.detail.get("sandbox")
     return [str(layer) for layer in layers] if isinstance(layers, list | tuple) else []
@@ -92,14 +68,16 @@ def explain(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     hook = find_hook(project, args.hook)
     sandbox = hook.containment
-    last = find_last_contained(project, hook)
+    # the last run that says which layers were in force
+    last = next((run for run in reversed(read_runs(project, hook)) if run.detail.get("sandbox")), None)
+    can_contain, layers, lacking = find_layers().can_contain, list_layers(sandbox), list_lacking(sandbox)
     if args.json:
         print_json(
             {
                 "id": hook.id,
                 "sandbox": containment_to_json(hook),
-                "machine": machine_to_json(sandbox),
-                "lately": {"at": last.at, "layers": get_layers(last)} if last is not None else None,
+                "machine": {"can_contain": can_contain, "layers": layers, "lacking": lacking},
+                "lately": {"at": last.at, "layers": _get_layers(last)} if last is not None else None,
             }
         )
         return 0
@@ -110,32 +88,19 @@ def explain(args: argparse.Namespace) -> int:
         return 0
     key = make_cell_key(hook, str(project.root))
     if key is not None and "." in sandbox.write and not key.has_project:
-        sentences = (
-            *sentences,
-            "writes nothing of the project all the same: that is your home folder, or one around it",
-        )
+        why_not = "writes nothing of the project all the same: that is your home folder, or one around it"
+        sentences = (*sentences, why_not)
     fields = [("it", "\n".join(sentences)), ("why", explain_containment(hook))]
     if sandbox.is_contained:
-        fields += [
-            (
-                "held by",
-                ", ".join(list_layers(sandbox))
-                if find_layers().can_contain
-                else "nothing: this machine cannot contain it",
-            ),
-            ("lacking", "\n".join(list_lacking(sandbox))),
-            ("last run", describe_last_layers(last)),
-        ]
+        held = ", ".join(layers) if can_contain else "nothing: this machine cannot contain it"
+        traced = f"{', '.join(_get_layers(last))} ({format_ago(last.at)})" if last else "no contained run was traced"
+        fields += [("held by", held), ("lacking", "\n".join(lacking)), ("last run", traced)]
     print_fields(fields, indent="  ")
     return 0
 
 
-def suggest(args: argparse.Namespace) -> int:
-    """Run a hook once under strace, and print the smallest sandbox that it needs."""
-    return run_until_terminated(_suggest(args))
-
-
 async def _suggest(args: argparse.Namespace) -> int:
+    """Run a hook once under strace, and print the smallest sandbox that it needs."""
     options = read_event_options(args)
     project = load_from_args(args)
     hook = find_hook(project, args.hook)
@@ -226,9 +191,8 @@ def _list_notes(footprint: Footprint, execution: Execution, project: Project, *,
     secrets = Secrets(home, (str(project.folders.data),)).paths
     read = sorted({one for one in secrets for path in footprint.read if path == one or path.startswith(f"{one}/")})
     if read:
-        shown = ", ".join(read[:_MOST_SHOWN]) + (
-            f" and {len(read) - _MOST_SHOWN} more" if len(read) > _MOST_SHOWN else ""
-        )
+        more = f" and {len(read) - _MOST_SHOWN} more" if len(read) > _MOST_SHOWN else ""
+        shown = f"{', '.join(read[:_MOST_SHOWN])}{more}"
         yield (
             f"it read {shown}, which no contained hook may: give it what it needs in a variable (sandbox.env), "
             'or trust it with everything: sandbox = "none"'
@@ -253,8 +217,11 @@ def run_command(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     key = CellKey(sandbox, os.path.realpath(project.root), os.path.realpath(project.folders.home))
     containment = Containment((str(project.folders.data),), state_root=find_state_root(project.folders.data))
+    if not sandbox.is_contained:
+        # it has all variables
+        key = replace(key, sandbox=replace(sandbox, env=tuple(os.environ)))
     try:
-        cell = containment.acquire(key) if sandbox.is_contained else Cell(key=replace_env(key), layers=("uncontained",))
+        cell = containment.acquire(key) if sandbox.is_contained else Cell(key=key, layers=("uncontained",))
     except OSError as problem:
         raise ConfigError(f"not run, because it could not be contained: {problem.strerror or problem}") from None
     try:
@@ -277,11 +244,6 @@ def run_command(args: argparse.Namespace) -> int:
     return code
 
 
-def replace_env(key: CellKey) -> CellKey:
-    """Return a key for a command that is not contained, and has all variables."""
-    return replace(key, sandbox=replace(key.sandbox, env=tuple(os.environ)))
-
-
 _HOOK: Final = argument("hook", "the hook's id or name")
 
 
@@ -302,15 +264,13 @@ COMMAND: Final = CliCommand(
             *EVENT_OPTIONS,
             *COMMON,
             example="lint --tool edit_file",
-            run=suggest,
+            run=lambda args: run_until_terminated(_suggest(args)),
         ),
         "run": CliCommand(
             "run any command as a hook with this level would run in this project; its exit code is the command's",
             OneOf(
                 (
-                    argument(
-                        "--level", "the level; project unless it is given", choices=list(LEVELS), default="project"
-                    ),
+                    argument("--level", "the level; project unless it is given", choices=[*LEVELS], default="project"),
                     SANDBOX,
                 )
             ),
