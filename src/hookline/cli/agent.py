@@ -110,11 +110,7 @@ async def _run(args: argparse.Namespace, root: Path) -> int:
     approve = ApprovalPrompt(terminal) if terminal is not None else None
 
     project = load_project(
-        root,
-        ask=make_ask(view),
-        approve=approve,
-        guarded=list_guarded_paths,
-        only_dialect=persona.dialect,
+        root, ask=make_ask(view), approve=approve, guarded=list_guarded_paths, only_dialect=persona.dialect
     )
     if approve is not None:
         approve.set_context(project.trust, cwd=str(root))
@@ -284,8 +280,6 @@ def _report_block(args: argparse.Namespace, blocked: Blocked) -> int:
     return ExitCode.BLOCKED
 
 
-_PERSONA_NAMES: Final = tuple(PERSONAS)
-
 COMMAND: Final = CliCommand(
     "run an agent with a local or remote model, and your hooks around everything it does",
     argument("-p --prompt", "answer this prompt and end; `-` reads it from stdin", metavar="PROMPT"),
@@ -296,7 +290,7 @@ COMMAND: Final = CliCommand(
         "--as",
         "read the configuration of this agent, and behave as it does",
         dest="persona",
-        choices=_PERSONA_NAMES,
+        choices=tuple(PERSONAS),
         default=OWN,
     ),
     argument(

@@ -126,15 +126,9 @@ def _retry(args: argparse.Namespace) -> int:
 def _drop(args: argparse.Namespace) -> int:
     place, chosen = _choose(args)
     running = [one.id for one in chosen if isinstance(one, Job) and one.state is JobState.RUNNING]
-    if (
-        chosen
-        and not args.yes
-        and not confirm(
-            ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)],
-            "Throw them away?",
-            otherwise="look with `hookline queue list`, then drop with --yes",
-        )
-    ):
+    shown = ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)]
+    otherwise = "look with `hookline queue list`, then drop with --yes"
+    if chosen and not args.yes and not confirm(shown, "Throw them away?", otherwise=otherwise):
         print_error("nothing was dropped")
         return 1
     count = place.queue.drop(one.id for one in chosen)

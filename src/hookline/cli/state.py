@@ -48,12 +48,7 @@ def _folder(project: Project, hook: Hook) -> Path:
 
 
 def _usage_to_json(usage: StateUsage) -> dict[str, object]:
-    return {
-        "files": usage.files,
-        "bytes": usage.bytes,
-        "sessions": usage.sessions,
-        "changed": usage.changed or None,
-    }
+    return {"files": usage.files, "bytes": usage.bytes, "sessions": usage.sessions, "changed": usage.changed or None}
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -66,10 +61,7 @@ def _list(args: argparse.Namespace) -> int:
     value = [{"hook": hook, "path": str(path), **_usage_to_json(usage)} for path, hook, usage in found]
     rows = [
         [
-            hook or f"({path.name})",
-            str(usage.files),
-            _format_size(usage.bytes),
-            str(usage.sessions),
+            *(hook or f"({path.name})", str(usage.files), _format_size(usage.bytes), str(usage.sessions)),
             format_time(args, usage.changed) if usage.changed else "never",
         ]
         for path, hook, usage in found
@@ -101,13 +93,9 @@ def _clear(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     hooks = [find_hook(project, name) for name in args.hooks] or list(project.hooks)
     kept = [(hook, folder) for hook in hooks if (folder := _folder(project, hook)).is_dir()]
-    shown = [f"  {hook.id}  {folder}" for hook, folder in kept]
-    is_sure = args.yes or not kept
-    if not is_sure and not confirm(
-        ["Everything that these hooks keep is removed:", *shown],
-        "Remove it?",
-        otherwise="look with `hookline state list`, then clear with --yes",
-    ):
+    shown = ["Everything that these hooks keep is removed:", *(f"  {hook.id}  {folder}" for hook, folder in kept)]
+    otherwise = "look with `hookline state list`, then clear with --yes"
+    if kept and not args.yes and not confirm(shown, "Remove it?", otherwise=otherwise):
         print_error("nothing was removed")
         return 1
     for _, folder in kept:

@@ -114,14 +114,10 @@ async def _run_tests(args: argparse.Namespace, project: Project, hooks: Sequence
                 print_line(f"         {line}")
     for problem in broken:
         print_error(str(problem))
-    print_line(f"{len(results) - len(failed)} passed, {len(failed)} failed; {_count_untested(untested)}")
+    without = f"{untested} {'hook has' if untested == 1 else 'hooks have'} no [[hook.test]]"
+    summary = without if untested else "every hook has a test"
+    print_line(f"{len(results) - len(failed)} passed, {len(failed)} failed; {summary}")
     return FAILED if failed or broken else 0
-
-
-def _count_untested(untested: int) -> str:
-    if not untested:
-        return "every hook has a test"
-    return f"{untested} {'hook has' if untested == 1 else 'hooks have'} no [[hook.test]]"
 
 
 async def _try(args: argparse.Namespace) -> int:
@@ -197,11 +193,7 @@ def _to_json(
 
 
 def _output_to_json(output: Reply | Answer) -> dict[str, object]:
-    return {
-        "stdout": _decode(output.stdout),
-        "stderr": _decode(output.stderr),
-        "exit_code": output.exit_code,
-    }
+    return {"stdout": _decode(output.stdout), "stderr": _decode(output.stderr), "exit_code": output.exit_code}
 
 
 def _list_fields(

@@ -88,29 +88,22 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
 
 
 def _list(args: argparse.Namespace) -> int:
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     found = list(islice(traces.traces(wanted, failed=args.failed, blocked=args.blocked), args.limit))
-    text = (
-        Table(
-            _HEAD,
-            [
-                [
-                    *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
-                    *(", ".join(one.decided_by), str(one.ran), str(one.failed)),
-                    *(format_span(one.duration), one.subject),
-                ]
-                for one in found
-            ],
-            _STYLES,
-            optional=_OPTIONAL,
-        )
-        if found
-        else "no trace matches; an event outside agents leaves one only if a hook wanted it"
-        if wanted != TraceFilter() or args.failed or args.blocked
-        else "nothing was traced yet; `hookline install` lets agents ask the hooks, `hookline emit` raises an event by hand"
+    nothing = (
+        "nothing was traced yet; `hookline install` lets agents ask the hooks, `hookline emit` raises an event by hand"
     )
-    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
+    if wanted != TraceFilter() or args.failed or args.blocked:
+        nothing = "no trace matches; an event outside agents leaves one only if a hook wanted it"
+    rows = [
+        [
+            *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
+            *(", ".join(one.decided_by), str(one.ran), str(one.failed), format_span(one.duration), one.subject),
+        ]
+        for one in found
+    ]
+    table = Table(_HEAD, rows, _STYLES, optional=_OPTIONAL, nothing=nothing)
+    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], table)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -154,8 +147,7 @@ def _mark(record: Record) -> list[tuple[str, TextStyle]]:
 
 def _tail(args: argparse.Namespace) -> int:
     """Follow the file until the user interrupts or stdout has no reader; wait for a file that does not exist yet."""
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     number = 0 if args.since else traces.newest()
     pause = _SHORTEST_PAUSE
     while has_reader():
@@ -175,8 +167,7 @@ def _tail(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     if args.receipt:
         lines = write_receipt(traces, wanted.matches)
     else:
@@ -220,18 +211,18 @@ def _verify(args: argparse.Namespace) -> int:
             lines.append(f"{pluralise(receipt.left_out, 'record')} beside them are only there as digests")
         if chain == traces.chain_id():
             checked = _compare(checked, traces)
-    lines += [f"record {one.number} {one.problem}{_describe_time(one.at)}" for one in checked.breaks]
+    lines += [
+        f"record {one.number} {one.problem}{f' ({format_clock(one.at)})' if one.at else ''}" for one in checked.breaks
+    ]
     if checked.unchained:
         lines.append(f"{pluralise(checked.unchained, 'record')} of an earlier version of Hookline are not in the chain")
     if not checked.records and not checked.breaks:
-        lines.insert(0, "no record is in the chain, so nothing is proved")
+        summary = "no record is in the chain, so nothing is proved"
     elif checked.holds:
-        lines.insert(
-            0,
-            f"{about}: none was changed, removed or moved; the last is {checked.head.number}, {checked.head.hash.hex()}",
-        )
+        last = f"the last is {checked.head.number}, {checked.head.hash.hex()}"
+        summary = f"{about}: none was changed, removed or moved; {last}"
     else:
-        lines.insert(0, f"{about}: not as they were written, from record {checked.breaks[0].number} on")
+        summary = f"{about}: not as they were written, from record {checked.breaks[0].number} on"
     value |= {
         "holds": checked.holds,
         "records": checked.records,
@@ -241,7 +232,7 @@ def _verify(args: argparse.Namespace) -> int:
         "head": {"number": checked.head.number, "hash": checked.head.hash.hex()},
         "breaks": [asdict(one) for one in checked.breaks],
     }
-    render(args, value, *lines)
+    render(args, value, summary, *lines)
     return 0 if checked.holds else 1
 
 
@@ -253,10 +244,6 @@ def _compare(checked: Checked, traces: TraceQueries) -> Checked:
         return checked
     problem = "is in the receipt, and another one, or none, is in the traces of this machine"
     return replace(checked, breaks=(*checked.breaks, Break(checked.head.number, 0.0, problem)))
-
-
-def _describe_time(at: float) -> str:
-    return f" ({format_clock(at)})" if at else ""
 
 
 def _prune(args: argparse.Namespace) -> int:

@@ -25,12 +25,8 @@ def _parse_port(text: str) -> int:
     return int(text)
 
 
-def run_ui(args: argparse.Namespace) -> int:
-    """Serve the page until the user ends it."""
-    return run_until_terminated(_serve(args))
-
-
 async def _serve(args: argparse.Namespace) -> int:
+    """Serve the page until the user ends it."""
     from hookline.ui.server import UiServer, bind  # noqa: PLC0415 - starlette and uvicorn take 0.1 s to load
 
     project = find_root(args)
@@ -104,7 +100,7 @@ COMMANDS: Final = {
         flag("--no-open", "only print the link, and open no browser"),
         *COMMON,
         example="--no-open",
-        run=run_ui,
+        run=lambda args: run_until_terminated(_serve(args)),
     ),
     "top": CliCommand(
         "watch all agents and hooks live in the terminal: calls, blocked ones, slow hooks; approve and disable from there",
