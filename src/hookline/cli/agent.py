@@ -261,11 +261,7 @@ def _describe(conversation: "Conversation", options: "AgentOptions", text: str) 
         "session": conversation.scope.session.id,
         "model": options.model,
         "tools": to_builtins(conversation.calls),
-        "usage": {
-            "requests": usage.requests,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-        },
+        "usage": {"requests": usage.requests, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "messages": len(conversation.history),
         "blocked": None,
     }

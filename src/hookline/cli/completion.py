@@ -138,11 +138,7 @@ def read_parser(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), abo
             name = str(action.metavar or action.dest)
             arguments.append(CompletionArgument(name=name, value=_read_value(action, path), repeats=repeats))
     return CompletionCommand(
-        path=path,
-        help=_plain_help(about),
-        options=tuple(options),
-        arguments=tuple(arguments),
-        commands=tuple(commands),
+        path=path, help=_plain_help(about), options=tuple(options), arguments=tuple(arguments), commands=tuple(commands)
     )
 
 

@@ -190,7 +190,7 @@ def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
             file.require(
                 is_intended=_get_pointers(gone) == _get_pointers(different)
                 and _get_pointers(gained) == _get_pointers(left)
-                and all(hook.enabled is on for hook in gained),
+                and all(hook.enabled is on for hook in gained)
             )
             changes.append(file.edit(raw, text))
             done += different

@@ -609,9 +609,7 @@ COMMAND: Final = CliCommand(
             run=_test,
         ),
         "serve": CliCommand(
-            "offer emit, why, list and test to an agent as MCP tools, on stdin and stdout",
-            *COMMON[:1],
-            run=_serve,
+            "offer emit, why, list and test to an agent as MCP tools, on stdin and stdout", *COMMON[:1], run=_serve
         ),
     },
     default_action="list",

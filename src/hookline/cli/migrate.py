@@ -221,10 +221,7 @@ class _Migration:
 
     def _export(self, hook: Hook, path: str, document: object) -> ExportResult:
         target = ExportTarget(
-            dialect=self._form.dialect,
-            known_names=load_known_names(),
-            document=document,
-            alone=len(self._hooks) == 1,
+            dialect=self._form.dialect, known_names=load_known_names(), document=document, alone=len(self._hooks) == 1
         )
         # The folder that scripts are relative to; empty if it is unknown where the new file will be read.
         root = "" if self._args.output else os.path.dirname(path)  # noqa: PTH120 - as above

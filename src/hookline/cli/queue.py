@@ -263,11 +263,7 @@ COMMAND: Final = CliCommand(
         ),
         "retry": CliCommand("run jobs again that failed", *_CHOICE, example="--dead", run=_retry),
         "drop": CliCommand(
-            "throw jobs or letters away",
-            *_CHOICE,
-            flag("--yes", "do not ask"),
-            example="3f9a --yes",
-            run=_drop,
+            "throw jobs or letters away", *_CHOICE, flag("--yes", "do not ask"), example="3f9a --yes", run=_drop
         ),
         "work": CliCommand(
             "run what waits, of every project",

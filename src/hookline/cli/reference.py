@@ -254,12 +254,7 @@ COMMANDS: Final = {
         example="Bash",
         run=list_tools,
     ),
-    "dialects": CliCommand(
-        "list the hook dialects of this engine",
-        JSON,
-        example="--json",
-        run=list_dialects,
-    ),
+    "dialects": CliCommand("list the hook dialects of this engine", JSON, example="--json", run=list_dialects),
     "schema": CliCommand(
         "print the JSON Schema of a configuration format, for editors, or of an event or its answer, for hooks",
         argument("name", "the format, `event` or `answer`; without it, all formats are listed", nargs="?"),

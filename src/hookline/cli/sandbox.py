@@ -12,14 +12,7 @@ from msgspec.structs import replace
 from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, OneOf, argument, flag
 from hookline.cli._edit_session import SANDBOX
 from hookline.cli._output import format_ago, print_error, print_fields, print_json, print_line
-from hookline.cli._project import (
-    EVENT_OPTIONS,
-    build_event,
-    hook_error,
-    load_from_args,
-    read_event_options,
-    read_runs,
-)
+from hookline.cli._project import EVENT_OPTIONS, build_event, hook_error, load_from_args, read_event_options, read_runs
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.keys import to_file_value
 from hookline.config.toml import key_line

@@ -151,8 +151,7 @@ class Packer:
         name = _get_module_path(hook, path) or next(inside, "")
         if not name:
             raise hook_error(
-                hook,
-                f"hook {quote(hook.id)} needs {path}, which is outside its folder; copy it beside the hook first",
+                hook, f"hook {quote(hook.id)} needs {path}, which is outside its folder; copy it beside the hook first"
             )
         file = PackFile(path=name, content=content, executable=os.access(path, os.X_OK))
         present = self._files.get(name)

@@ -341,18 +341,7 @@ _FILTER_OPTIONS: Final = (
 )
 
 
-_STATS_HEAD: Final = [
-    "hook",
-    "runs",
-    "succeeded",
-    "blocked",
-    "p50",
-    "p95",
-    "p99",
-    "longest",
-    "in all",
-    "last run",
-]
+_STATS_HEAD: Final = ["hook", "runs", "succeeded", "blocked", "p50", "p95", "p99", "longest", "in all", "last run"]
 # left out on a narrow terminal, the first one first
 _STATS_OPTIONAL: Final = ("longest", "p99", "in all", "p50", "last run")
 _FIGURES: Final = (

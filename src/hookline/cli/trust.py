@@ -296,10 +296,7 @@ COMMAND: Final = CliCommand(
             run=_revoke,
         ),
         "diff": CliCommand(
-            "show what changed since the approval",
-            argument("hook", "the hook that changed"),
-            example="lint",
-            run=_diff,
+            "show what changed since the approval", argument("hook", "the hook that changed"), example="lint", run=_diff
         ),
         "export": CliCommand(
             "write approvals to a file, for CI or another machine",
