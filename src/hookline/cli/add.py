@@ -176,7 +176,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         module=module,
         function=function,
         url=args.post or "",
-        body=_parse_body(args.body),
+        body=_parse_option("--body", args.body, request_body) if args.body is not None else None,
         headers=dict(parse_pair("--header", word) for word in args.header),
         method=args.method,
         arguments=read_object(args.arguments, "--arguments") or {},
@@ -199,7 +199,11 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         **{name: getattr(args, name) for name in _ACTIONS},
     )
     patterns = {name: tuple(getattr(args, name)) for name in _PATTERNS}
-    scopes = dict(_parse_scope(field, getattr(args, field)) for field in _SCOPES if getattr(args, field))
+    scopes = {
+        field: _parse_option(f"--{option}", words, SHARED[field].read)
+        for field, (option, _, _) in _SCOPES.items()
+        if (words := getattr(args, field))
+    }
     return replace(hook, **patterns, **scopes, **dict(map(_parse_setting, args.more)))
 
 
@@ -211,13 +215,6 @@ def _parse_setting(assignment: str) -> tuple[str, object]:
         known = [name for name, key in SHARED.items() if key.field]
         raise ConfigError(f"--set: hooks have no key {quote(name)}{suggest(name, known)}; there are {', '.join(known)}")
     return key.field, key.read(parse_value(f"--set {name}", word, key))
-
-
-def _parse_scope(field: str, words: list[str]) -> tuple[str, object]:
-    try:
-        return field, SHARED[field].read(words)
-    except ValueError as problem:
-        raise ConfigError(f"--{_SCOPES[field][0]}: {problem}") from None
 
 
 def _parse_matcher(args: argparse.Namespace) -> str:
@@ -243,14 +240,7 @@ def _parse_events(args: argparse.Namespace, dialect: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event for name in names for event in words.events_in_any_dialect(name, dialect=dialect)))
 
 
-def _parse_body(text: str | None) -> object:
-    try:
-        return request_body(text) if text is not None else None
-    except ValueError as problem:
-        raise ConfigError(f"--body: {problem}") from None
-
-
-def _parse_option(option: str, word: str, read: Callable[[object], T]) -> T:
+def _parse_option(option: str, word: object, read: Callable[[object], T]) -> T:
     try:
         return read(word)
     except ValueError as problem:

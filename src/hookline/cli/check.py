@@ -95,15 +95,10 @@ def _find_undefined_scripts(project: Project) -> Iterator[Problem]:
     for folder in dict.fromkeys((project.folders.home / _OLLM_FOLDER, project.root / _OLLM_FOLDER)):
         for path in sorted(folder.glob("*")):
             if path.suffix in _SCRIPTS and path.is_file() and path.name not in named:
-                example = {
-                    "id": path.stem,
-                    "event": "before_tool",
-                    "command": _SCRIPTS[path.suffix],
-                    "args": [str(path)],
-                }
+                program = _SCRIPTS[path.suffix]
+                example = {"id": path.stem, "event": "before_tool", "command": program, "args": [str(path)]}
                 message = f"no hook runs this script: it needs a definition, such as {path.stem}.json with"
-                message = f"{message} {json_codec.dump(example).decode()}"
-                yield Problem(str(path), 0, message, Severity.WARNING)
+                yield Problem(str(path), 0, f"{message} {json_codec.dump(example).decode()}", Severity.WARNING)
 
 
 COMMAND: Final = CliCommand(

@@ -266,7 +266,9 @@ def _toggle_builtins(session: EditSession, names: Sequence[str], *, on: bool) ->
     if on and len(different) > _MOST_NOTES:
         notes.append(f"these {len(different)} hooks run from now on, in every project; `hookline list` shows them")
     elif on:
-        notes += [f'"{hook.id}" runs from now on, {_name_place(hook)}' for hook in different]
+        for hook in different:
+            where = "wherever an agent calls" if _is_default(hook) else "in every project"
+            notes.append(f'"{hook.id}" runs from now on, {where}')
     notes += left_out
     file = session.find_file_at(session.project.folders.config / "hookline.toml")
     raw, text = file.read()
@@ -274,10 +276,6 @@ def _toggle_builtins(session: EditSession, names: Sequence[str], *, on: bool) ->
         text = _edit_builtins(text, {strip_prefix(hook.id) for hook in different}, on=on, path=file.path)
     change = file.edit(raw, text if raw is not None or text else None)
     return session.finish([change], f"switched {word} {join_ids(different)}", notes=notes)
-
-
-def _name_place(hook: Hook) -> str:
-    return "wherever an agent calls" if _is_default(hook) else "in every project"
 
 
 def _is_default(hook: Hook) -> bool:

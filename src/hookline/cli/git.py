@@ -105,9 +105,8 @@ def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> 
         is_current = not plans.install(repository, python=sys.executable).steps
     except HostError as problem:
         return [str(problem)]
-    return (
-        [] if is_current else ["some are missing or were made for another Python; `hookline git install` renews them"]
-    )
+    outdated = "some are missing or were made for another Python; `hookline git install` renews them"
+    return [] if is_current else [outdated]
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -82,8 +82,7 @@ def _list(args: argparse.Namespace) -> int:
             for one, use in approvals
         ]
         text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
-    nothing = "nothing was approved, and nothing waits for approval"
-    render(args, value, *(text or [nothing]))
+    render(args, value, *(text or ["nothing was approved, and nothing waits for approval"]))
     # a guard that waits for approval is missing
     return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 

@@ -129,11 +129,8 @@ async def _follow_settings(live: LiveProject, report: "_TextReport | _JsonReport
         for host in HOSTS.values():
             # what `hookline install` and `doctor --accept` write counts as well
             settings = (path for scope in host.files for path in host.settings_paths(scope, around))
-            paths = (
-                *(path for path, _ in list_files(host, around)),
-                *(backup_path(around.data, one) for one in settings),
-            )
-            now = [(path, stat_stamp(path)) for path in paths]
+            backups = (backup_path(around.data, path) for path in settings)
+            now = [(path, stat_stamp(path)) for path in (*(path for path, _ in list_files(host, around)), *backups)]
             if stamps.get(host.name) == now:
                 continue
             stamps[host.name] = now
@@ -233,9 +230,8 @@ class _JsonReport:
             found = decide_trust(hook, opened)
             objection = "the approvals cannot be read" if found is None else found.reason_denied or None
             hooks.append({"id": hook.id, "on": hook.on, "schedule": hook.schedule or None, "objection": objection})
-        _print_record(
-            {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
-        )
+        value = {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
+        _print_record(value)
 
     def on_outcome(self, event: Event, outcome: Outcome) -> None:
         """Print what hooks answered to an event."""

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -177,15 +177,7 @@ class DemoStage:
 
     def run(self, *words: str) -> str:
         """Run the `hookline` command in the project, and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "hookline", *words],
-            cwd=self.project,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        done = self._start([sys.executable, "-m", "hookline", *words])
         if done.returncode:
             raise SystemExit(f"hookline {shlex.join(words)} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -213,9 +205,13 @@ class DemoStage:
         if call.event == "PostToolUse":
             payload["tool_response"] = {"filePath": args["file_path"], "success": True}
         started = perf_counter()
-        done = subprocess.run(
-            ["/bin/sh", "-c", self._command(call.agent, call.event)],
-            input=json.dumps(payload),
+        done = self._start(["/bin/sh", "-c", self._command(call.agent, call.event)], stdin=json.dumps(payload))
+        return DemoAnswer(done.returncode, done.stdout.strip(), done.stderr, (perf_counter() - started) * 1000)
+
+    def _start(self, words: Sequence[str], *, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            input=stdin,
             cwd=self.project,
             env=self.environment,
             capture_output=True,
@@ -223,7 +219,6 @@ class DemoStage:
             timeout=SECONDS,
             check=False,
         )
-        return DemoAnswer(done.returncode, done.stdout.strip(), done.stderr, (perf_counter() - started) * 1000)
 
     def _command(self, agent: DemoAgent, event: str) -> str:
         settings = json.loads((self.home / agent.settings).read_text("utf-8"))

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import asdict
@@ -33,17 +32,15 @@ from hookline.project import Project
 from hookline.text import escape_all, quote, suggest
 from hookline.trust.policy import TrustDecision, TrustStatus
 
-_STATES: Final[Mapping[TrustStatus, str]] = MappingProxyType(
-    {
-        TrustStatus.TRUSTED: "trusted",
-        TrustStatus.APPROVED: "approved",
-        TrustStatus.ONCE: "approved once",
-        TrustStatus.CHANGED: "changed",
-        TrustStatus.UNAPPROVED: "needs approval",
-        TrustStatus.UNKNOWN: "unknown",
-    }
-)
-UNKNOWN: Final = "unknown"
+_STATES: Final[Mapping[TrustStatus, str]] = {
+    TrustStatus.TRUSTED: "trusted",
+    TrustStatus.APPROVED: "approved",
+    TrustStatus.ONCE: "approved once",
+    TrustStatus.CHANGED: "changed",
+    TrustStatus.UNAPPROVED: "needs approval",
+    TrustStatus.UNKNOWN: "unknown",
+}
+_UNKNOWN: Final = "unknown"
 _CANNOT_START: Final = "cannot start: "
 # the kinds of hooks that run code of their author
 _WITH_PROCESS: Final = frozenset({"command", "python"})
@@ -51,20 +48,11 @@ _UNITS: Final = ((3_600, "h"), (60, "min"))
 # keys of hookline.toml for `--json`
 _KEYS: Final = (
     *("id", "files", "writes", "kind", "dialect", "source", "layer", "enabled", "priority", "after", "before", "once"),
-    *("agents", "branches", "between"),
-    *("background", "persistent", "warm", "observe", "steps"),
+    *("agents", "branches", "between", "background", "persistent", "warm", "observe", "steps"),
 )
 # the same, null where they are not set
 _OPTIONAL: Final = (
-    "name",
-    "matcher",
-    "schedule",
-    "per_minute",
-    "cooldown",
-    "debounce",
-    "batch",
-    "breaker",
-    "undo",
+    *("name", "matcher", "schedule", "per_minute", "cooldown", "debounce", "batch", "breaker", "undo"),
     *ACTIONS,
 )
 
@@ -120,7 +108,7 @@ class HookView:
     @property
     def state(self) -> str:
         """The trust status in a word or two."""
-        return _STATES[self.trust.status] if self.trust is not None else UNKNOWN
+        return _STATES[self.trust.status] if self.trust is not None else _UNKNOWN
 
     def find_trouble(self) -> str:
         """Return why a hook that is switched on cannot start; empty if it can."""
@@ -146,7 +134,7 @@ class HookView:
             "line": hook.source_line or None,
             "in_force": hook.enabled and self.project.is_active(hook),
             "trust": self.state,
-            "objection": (self.trust.reason_denied if self.trust is not None else UNKNOWN) or None,
+            "objection": (self.trust.reason_denied if self.trust is not None else _UNKNOWN) or None,
             "if": hook.condition or None,
             "retry_after": hook.retry_after if hook.breaker else None,
             "needs": asdict(hook.needs) if hook.needs is not None else None,
