@@ -38,8 +38,7 @@ from hookline.user_dirs import find_user_dirs
 from hookline.views import find_hook
 
 
-def run_edit(args: argparse.Namespace) -> int:
-    """Change the hook."""
+def _edit_hook(args: argparse.Namespace) -> int:
     if args.editor and (args.assignments or args.unset):
         raise ConfigError("--editor goes alone: the editor is where keys are changed then")
     if not (args.editor or args.assignments or args.unset):
@@ -162,7 +161,7 @@ _DISABLED: Final = (TABLE, "disabled_builtins")
 _MOST_NOTES: Final = 3
 
 
-def toggle_hooks(args: argparse.Namespace, *, on: bool) -> int:
+def _toggle(args: argparse.Namespace, *, on: bool) -> int:
     """Switch hooks on or off in their files, built-in ones in the user's settings."""
     word = "on" if on else "off"
     with open_session(args) as session:
@@ -314,8 +313,7 @@ def _edit_names(
     return edit.put(text, key, left, path=path)
 
 
-def run_remove(args: argparse.Namespace) -> int:
-    """Remove the hooks."""
+def _remove(args: argparse.Namespace) -> int:
     with open_session(args) as session:
         changes: list[FileEdit] = []
         removed: list[Hook] = []
@@ -345,8 +343,7 @@ def remove_hooks(file: ConfigFile, before: str, hooks: list[Hook]) -> str | None
     return text
 
 
-def run_undo(args: argparse.Namespace) -> int:
-    """Take a change back, or list the changes."""
+def _undo(args: argparse.Namespace) -> int:
     journal = UndoLog(find_user_dirs(args.project).data)
     if args.list:
         in_force = {entry.id for entry in journal.active()}
@@ -379,25 +376,25 @@ COMMANDS: Final = {
         flag("--editor", "open the file in $VISUAL or $EDITOR; it is checked after"),
         *EDIT_OPTIONS,
         example="guard timeout=10 env.LEVEL=strict --unset priority",
-        run=run_edit,
+        run=_edit_hook,
     ),
     "enable": CliCommand(
         "switch hooks on; their files keep everything else",
         *HOOK_OPTIONS,
         example="guard",
-        run=partial(toggle_hooks, on=True),
+        run=partial(_toggle, on=True),
     ),
     "disable": CliCommand(
         "switch hooks off; their files keep everything else",
         *HOOK_OPTIONS,
         example="guard",
-        run=partial(toggle_hooks, on=False),
+        run=partial(_toggle, on=False),
     ),
     "remove": CliCommand(
         "remove hooks from their files, which keep everything else",
         *HOOK_OPTIONS,
         example="guard --dry-run",
-        run=run_remove,
+        run=_remove,
     ),
     "undo": CliCommand(
         "take back the last change that hookline made to a configuration file",
@@ -406,6 +403,6 @@ COMMANDS: Final = {
         flag("--force", "also when the file was changed since"),
         *COMMON,
         example="--list",
-        run=run_undo,
+        run=_undo,
     ),
 }

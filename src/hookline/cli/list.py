@@ -123,8 +123,7 @@ _ORDERS: Final[Mapping[str, Callable[[_Row], float | str]]] = {
 }
 
 
-def run_list(args: argparse.Namespace) -> int:
-    """List the hooks."""
+def _list(args: argparse.Namespace) -> int:
     events = {args.event} if args.event else set()
     if args.event and not args.event.startswith(CUSTOM_PREFIX):
         events = set(map(str, parse_events(args.event)))
@@ -239,8 +238,7 @@ _NOT_LISTED: Final = frozenset(
 )
 
 
-def run_show(args: argparse.Namespace) -> int:
-    """Show the hook."""
+def _show(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     facts = _HookFacts(project, find_hook(project, args.hook))
     if args.json:
@@ -414,7 +412,7 @@ COMMANDS: Final = {
         argument("--top", "at most so many hooks", type=parse_count, default=0, metavar="N"),
         *COMMON,
         example="--event before_tool",
-        run=run_list,
+        run=_list,
     ),
     "show": CliCommand(
         "show everything about one hook: where it is defined, what it runs, whether it may, how it did",
@@ -422,6 +420,6 @@ COMMANDS: Final = {
         flag("--script", "also print the files that belong to it"),
         *COMMON,
         example="guard --script",
-        run=run_show,
+        run=_show,
     ),
 }

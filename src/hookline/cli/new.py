@@ -41,7 +41,7 @@ from hookline.wiring import native_names
 _WIDTH: Final = 118
 
 
-def run_init(args: argparse.Namespace) -> int:
+def _init(args: argparse.Namespace) -> int:
     """Write the file unless there is one, and print the next steps."""
     project = load_from_args(args)
     folder = project.folders.config if args.user else project.root
@@ -329,7 +329,7 @@ class _Files(Struct, frozen=True, kw_only=True):
     payload: Path
 
 
-def run_new(args: argparse.Namespace) -> int:
+def _new(args: argparse.Namespace) -> int:
     """Write the hook, all of its files or none."""
     plan = _make_plan(args)
     project = load_from_args(args)
@@ -471,7 +471,7 @@ COMMANDS: Final = {
         flag("--user", "your own hooks, for every project"),
         *COMMON,
         example="--user",
-        run=run_init,
+        run=_init,
     ),
     "new": CliCommand(
         "write a new hook that runs at once, with an event to try it",
@@ -489,6 +489,6 @@ COMMANDS: Final = {
         flag("--force", "write over an earlier hook of this name"),
         *COMMON,
         example="guard --event before_tool --lang python --template validation",
-        run=run_new,
+        run=_new,
     ),
 }

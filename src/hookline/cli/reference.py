@@ -26,8 +26,7 @@ from hookline.text import quote, suggest
 from hookline.wiring import native_names
 
 
-def list_events(args: argparse.Namespace) -> int:
-    """Print the table, or explain one name."""
+def _list_events(args: argparse.Namespace) -> int:
     if args.name:
         events = parse_events(args.name)
         dialects = [args.dialect] if args.dialect else [name for name in DIALECTS if name != "hookline"]
@@ -88,8 +87,7 @@ def _describe_rights(name: EventName) -> str:
     )
 
 
-def list_tools(args: argparse.Namespace) -> int:
-    """Print the tools, or explain one name."""
+def _list_tools(args: argparse.Namespace) -> int:
     agent = resolve_agent(args.agent) if args.agent else ""
     if args.agent and not agent:
         known = f"{suggest(args.agent, AGENTS)}; there are {', '.join(AGENTS)}"
@@ -156,8 +154,7 @@ def _explain_tool(name: str, tools: Sequence[str], agents: Sequence[str]) -> Ite
     yield f'In a rule: tools = ["{name}"], which means the same under every agent.'
 
 
-def list_dialects(args: argparse.Namespace) -> int:
-    """Print the table."""
+def _list_dialects(args: argparse.Namespace) -> int:
     specs = [dialect.SPEC for dialect in DIALECTS.values()]
     names = ("title", "timeout", "on_error", "shell", "templates", "matcher")
     value = [
@@ -181,7 +178,7 @@ def list_dialects(args: argparse.Namespace) -> int:
     return render(args, value, Table(head, rows))
 
 
-def print_schema(args: argparse.Namespace) -> int:
+def _print_schema(args: argparse.Namespace) -> int:
     """Print one schema, or the list of all.
 
     Raises:
@@ -244,7 +241,7 @@ COMMANDS: Final = {
         argument("--dialect", "only the events this dialect has a name for", type=parse_dialect),
         JSON,
         example="--dialect ollama-cli",
-        run=list_events,
+        run=_list_events,
     ),
     "tools": CliCommand(
         "list the tools, what agents call them, and which tool a name means",
@@ -252,9 +249,9 @@ COMMANDS: Final = {
         argument("--agent", "only what this agent calls them", default=""),
         JSON,
         example="Bash",
-        run=list_tools,
+        run=_list_tools,
     ),
-    "dialects": CliCommand("list the hook dialects of this engine", JSON, example="--json", run=list_dialects),
+    "dialects": CliCommand("list the hook dialects of this engine", JSON, example="--json", run=_list_dialects),
     "schema": CliCommand(
         "print the JSON Schema of a configuration format, for editors, or of an event or its answer, for hooks",
         argument("name", "the format, `event` or `answer`; without it, all formats are listed", nargs="?"),
@@ -266,6 +263,6 @@ COMMANDS: Final = {
         argument("--output", "write it to this file", type=Path, metavar="FILE"),
         JSON,
         example="event before_tool --dialect claude-code",
-        run=print_schema,
+        run=_print_schema,
     ),
 }

@@ -56,7 +56,7 @@ _SHORTEST_NAME: Final = 3
 _MOST_SHOWN: Final = 5
 
 
-def explain(args: argparse.Namespace) -> int:
+def _explain(args: argparse.Namespace) -> int:
     """Say what a hook may do, why, and what holds it to that."""
     project = load_from_args(args)
     hook = find_hook(project, args.hook)
@@ -197,7 +197,7 @@ def _list_notes(footprint: Footprint, execution: Execution, project: Project, *,
         yield f"it failed, so this may be less than it needs: {failure.message}"
 
 
-def run_command(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     """Run any command contained."""
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
@@ -248,7 +248,7 @@ COMMAND: Final = CliCommand(
             _HOOK,
             *COMMON,
             example="lint",
-            run=explain,
+            run=_explain,
         ),
         "suggest": CliCommand(
             "run a hook once under strace, and print the smallest `sandbox` that it needs; only hooks that may run",
@@ -271,7 +271,7 @@ COMMAND: Final = CliCommand(
             flag("-v --verbose", "say on stderr which layers are in force, and what is lacking"),
             argument("words", "the command, behind --", nargs=argparse.REMAINDER, metavar="COMMAND"),
             example="--level read-only -- make test",
-            run=run_command,
+            run=_run,
         ),
     },
 )

@@ -18,8 +18,7 @@ from hookline.project import Project
 from hookline.views import find_hook, list_limits
 
 
-def run_limits(args: argparse.Namespace) -> int:
-    """Show the limits, or reset them."""
+def _limits(args: argparse.Namespace) -> int:
     if args.all and (args.hooks or not args.reset):
         raise ConfigError("--all goes with --reset, and without names")
     project = load_from_args(args)
@@ -121,7 +120,7 @@ COMMANDS: Final = {
         flag("--all", "with --reset: all hooks, and what they may do together"),
         *COMMON,
         example="lint --reset",
-        run=run_limits,
+        run=_limits,
     ),
     "state": CliCommand(
         "show what hooks keep in their private folders, or remove it",

@@ -376,8 +376,7 @@ def _parse_milliseconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f'"{text}" is no number of milliseconds above 0')
 
 
-def run_stats(args: argparse.Namespace) -> int:
-    """Print the figures."""
+def _stats(args: argparse.Namespace) -> int:
     if args.prometheus:
         from hookline.telemetry.prometheus import render_metrics  # noqa: PLC0415 - few calls want it
 
@@ -511,6 +510,6 @@ COMMANDS: Final = {
         flag("--prometheus", "print the metrics of all hooks and agents for Prometheus, without the options above"),
         JSON,
         example="--since 7d",
-        run=run_stats,
+        run=_stats,
     ),
 }

@@ -65,7 +65,7 @@ async def _serve(args: argparse.Namespace) -> int:
 _DAY: Final = 86_400.0
 
 
-def run_top(args: argparse.Namespace) -> int:
+def _top(args: argparse.Namespace) -> int:
     """Show the view until the user quits.
 
     Raises:
@@ -108,6 +108,6 @@ COMMANDS: Final = {
         PROJECT,
         JSON,
         example="--since 2h",
-        run=run_top,
+        run=_top,
     ),
 }
