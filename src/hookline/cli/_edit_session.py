@@ -373,15 +373,15 @@ def get_format_keys(name: str) -> Mapping[str, Key] | None:
     return {**own, "matcher": spec.group_keys["matcher"]} if spec.group_keys else own
 
 
-def split_assignment(assignment: str) -> tuple[str, str]:
-    """Split `KEY=VALUE`.
+def split_assignment(assignment: str, option: str = "") -> tuple[str, str]:
+    """Split `KEY=VALUE`, the value of an option if it has a name.
 
     Raises:
         ConfigError: There is no `=`, or nothing before it.
     """
     name, equals, word = assignment.partition("=")
     if not equals or not name:
-        raise ConfigError(f"wanted KEY=VALUE, got {quote(assignment)}")
+        raise ConfigError(f"{option}{': ' if option else ''}wanted KEY=VALUE, got {quote(assignment)}")
     return name, word
 
 

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import time
 from typing import Final
@@ -252,10 +252,14 @@ def open_history(project: Project) -> TraceQueries:
     return TraceQueries(project.folders.data / "traces.db")
 
 
-def read_runs(project: Project, hook: Hook) -> list[Record]:
-    """Return the traced runs of a hook, the oldest first; none where the traces cannot be read, which is printed."""
+def read_records(
+    project: Project,
+    hook: Hook,
+    query: Callable[[TraceQueries, TraceFilter], Iterable[Record]] = TraceQueries.runs,
+) -> list[Record]:
+    """Return traced records of a hook, the oldest first; none where they cannot be read, which is printed."""
     try:
-        return list(open_history(project).runs(TraceFilter(hook=hook.id)))
+        return list(query(open_history(project), TraceFilter(hook=hook.id)))
     except StoreError as problem:
         print_error(f"hookline: {problem}")
         return []

@@ -177,7 +177,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         function=function,
         url=args.post or "",
         body=_parse_option("--body", args.body, request_body) if args.body is not None else None,
-        headers=dict(parse_pair("--header", word) for word in args.header),
+        headers=dict(split_assignment(word, "--header") for word in args.header),
         method=args.method,
         arguments=read_object(args.arguments, "--arguments") or {},
         steps=tuple(args.steps),
@@ -194,7 +194,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
-        env=dict(parse_pair("--env", word) for word in args.env),
+        env=dict(split_assignment(word, "--env") for word in args.env),
         sandbox=args.sandbox,
         **{name: getattr(args, name) for name in _ACTIONS},
     )
@@ -245,18 +245,6 @@ def _parse_option(option: str, word: object, read: Callable[[object], T]) -> T:
         return read(word)
     except ValueError as problem:
         raise ConfigError(f"{option}: {problem}") from None
-
-
-def parse_pair(option: str, word: str) -> tuple[str, str]:
-    """Parse `KEY=VALUE` of an option.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    name, equals, value = word.partition("=")
-    if not name or not equals:
-        raise ConfigError(f"{option}: wanted KEY=VALUE, got {quote(word)}")
-    return name, value
 
 
 def _install_pack(session: EditSession, file_name: str) -> int:

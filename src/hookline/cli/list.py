@@ -39,7 +39,7 @@ from hookline.cli._project import (
     open_history,
     parse_dialect,
     parse_events,
-    read_runs,
+    read_records,
     run_to_json,
     shorten_paths,
     truncate,
@@ -265,7 +265,7 @@ class _HookFacts:
 
     def __init__(self, project: Project, hook: Hook) -> None:
         cwd = str(project.root)
-        runs = read_runs(project, hook)
+        runs = read_records(project, hook)
         debugger = HookDebugger()
         for record in runs:
             debugger(record)

@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session
+from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session, split_assignment
 from hookline.cli._output import Table, format_clock, pluralise, print_error, print_json, print_line, render
 from hookline.cli._project import (
     EventArgs,
@@ -34,7 +34,7 @@ from hookline.cli._project import (
     shorten_paths,
     truncate,
 )
-from hookline.cli.add import HEADER, PLACES, parse_pair
+from hookline.cli.add import HEADER, PLACES
 from hookline.config import edit, toml
 from hookline.config.mcp_servers import describe_missing
 from hookline.config.mcp_tables import TABLE, ServerReader
@@ -151,8 +151,8 @@ def _read_entry(args: argparse.Namespace, project: Project) -> dict[str, object]
         words = [_make_absolute(word) for word in target[1:]] if args.to == "user" else target[1:]
         program = _make_absolute(target[0]) if "/" in target[0] else target[0]
         entry |= {"command": program, "args": words} if words else {"command": program}
-    env = dict(parse_pair("--env", word) for word in args.env)
-    headers = dict(parse_pair("--header", word) for word in args.header)
+    env = dict(split_assignment(word, "--env") for word in args.env)
+    headers = dict(split_assignment(word, "--header") for word in args.header)
     entry |= {key: value for key, value in (("env", env), ("headers", headers), ("cwd", args.cwd)) if value}
     if ("url" in entry and ("env" in entry or "cwd" in entry)) or ("command" in entry and "headers" in entry):
         raise ConfigError("--env and --cwd are for a program, --header is for a URL")

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, OneOf, argument, flag
 from hookline.cli._edit_session import SANDBOX
 from hookline.cli._output import format_ago, print_error, print_fields, print_json, print_line
-from hookline.cli._project import EVENT_OPTIONS, build_event, hook_error, load_from_args, read_event_options, read_runs
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    build_event,
+    hook_error,
+    load_from_args,
+    read_event_options,
+    read_records,
+)
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.keys import to_file_value
 from hookline.config.toml import key_line
@@ -62,7 +69,7 @@ def _explain(args: argparse.Namespace) -> int:
     hook = find_hook(project, args.hook)
     sandbox = hook.containment
     # the last run that says which layers were in force
-    last = next((run for run in reversed(read_runs(project, hook)) if run.detail.get("sandbox")), None)
+    last = next((run for run in reversed(read_records(project, hook)) if run.detail.get("sandbox")), None)
     can_contain, layers, lacking = find_layers().can_contain, list_layers(sandbox), list_lacking(sandbox)
     if args.json:
         print_json(

@@ -18,8 +18,8 @@ from hookline.cli._project import (
     decide_trust,
     describe_location,
     load_from_args,
-    open_history,
     read_event_options,
+    read_records,
     shorten_paths,
     truncate,
 )
@@ -28,7 +28,7 @@ from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
 from hookline.debug.samples import TOOLS as SAMPLES
-from hookline.errors import ConfigError, StoreError
+from hookline.errors import ConfigError
 from hookline.hosts.status import find_installed
 from hookline.model.agents import AGENTS
 from hookline.model.capability import Ability
@@ -42,7 +42,7 @@ from hookline.model.record import Record, Step
 from hookline.model.tools import TOOLS
 from hookline.process.containment import find_refusal, list_layers
 from hookline.project import Project
-from hookline.stores.trace_queries import TraceFilter
+from hookline.stores.trace_queries import TraceQueries
 from hookline.text import shell_quote
 from hookline.views import (
     HookView,
@@ -290,13 +290,9 @@ def _describe_step(hook: Hook, closed: GateAnswer | None) -> str:
 
 def _find_recent(project: Project, hook: Hook) -> list[Record]:
     """Return the last runs and skips of a hook, the newest first."""
+    records = read_records(project, hook, TraceQueries.matching)
     steps = {Step.SKIPPED, Step.COMPLETED, Step.FAILED}
-    try:
-        records = open_history(project).matching(TraceFilter(hook=hook.id))
-        return [record for record in records if record.step in steps][-_RECENT:][::-1]
-    except StoreError as problem:
-        print_error(f"hookline: {problem}")
-        return []
+    return [record for record in records if record.step in steps][-_RECENT:][::-1]
 
 
 def _describe_record(record: Record) -> str:
