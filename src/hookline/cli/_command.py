@@ -93,9 +93,15 @@ def flag(names: str, about: str) -> Argument:
     return argument(names, about, action="store_true")
 
 
+def repeatable(names: str, about: str, **options: Any) -> Argument:
+    """Return an option that may be given several times; its value is a list."""
+    return argument(names, about, action="append", default=[], **options)
+
+
 PROJECT: Final = argument("--project", "the project, instead of this folder", type=Path, metavar="DIR")
 JSON: Final = flag("--json", "print JSON")
 COMMON: Final = (PROJECT, JSON)
+DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
 # an option of every command
 COLOR: Final = argument(
     "--color",

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.builtin.catalogue import PREFIX
-from hookline.cli._command import COMMON, argument, flag
+from hookline.cli._command import COMMON, DRY_RUN, argument
 from hookline.cli._output import render
 from hookline.cli._project import decide_trust, hook_error, load_from_args
 from hookline.config import formats
@@ -289,7 +289,7 @@ class EditSession(Struct, frozen=True, kw_only=True):
 
 
 # the options of all commands that edit files
-EDIT_OPTIONS: Final = (flag("--dry-run", "show what would change, and change nothing"), *COMMON)
+EDIT_OPTIONS: Final = (DRY_RUN, *COMMON)
 HOOK_OPTIONS: Final = (argument("hooks", "the hook's id, or its name", nargs="+", metavar="HOOK"), *EDIT_OPTIONS)
 
 

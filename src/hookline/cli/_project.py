@@ -253,9 +253,7 @@ def open_history(project: Project) -> TraceQueries:
 
 
 def read_records(
-    project: Project,
-    hook: Hook,
-    query: Callable[[TraceQueries, TraceFilter], Iterable[Record]] = TraceQueries.runs,
+    project: Project, hook: Hook, query: Callable[[TraceQueries, TraceFilter], Iterable[Record]] = TraceQueries.runs
 ) -> list[Record]:
     """Return traced records of a hook, the oldest first; none where they cannot be read, which is printed."""
     try:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from hookline.cli._command import CliCommand, OneOf, argument
+from hookline.cli._command import CliCommand, OneOf, argument, repeatable
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
     SANDBOX,
@@ -280,7 +280,7 @@ def _install_pack(session: EditSession, file_name: str) -> int:
 COMMAND: Final = CliCommand(
     "add a hook, to your own hookline.toml unless --to says otherwise",
     argument("name", "what to call it; a rule is named after its text", nargs="?", default=""),
-    argument("--on", "when it runs; may be given again", action="append", default=[], metavar="EVENT"),
+    repeatable("--on", "when it runs; may be given again", metavar="EVENT"),
     OneOf(
         (
             argument("--run", "the command", metavar="LINE"),
@@ -298,7 +298,7 @@ COMMAND: Final = CliCommand(
         "--undo", "the command that takes back what it did; `hookline rollback` runs it", default="", metavar="LINE"
     ),
     argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
-    argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
+    repeatable("--header", "of --post; may be given again", metavar="NAME=VALUE"),
     argument("--method", "of --post", default="POST"),
     argument("--arguments", "of --mcp; {{…}} is filled in", metavar="JSON"),
     argument("--model", "of --judge: ollama:NAME, openai:NAME or anthropic:NAME", default="", metavar="MODEL"),
@@ -314,23 +314,16 @@ COMMAND: Final = CliCommand(
     ),
     argument("--if", "only when this is true", dest="condition", default="", metavar="CONDITION"),
     *(
-        argument(f"--{option}", about, dest=field, action="append", default=[], metavar=metavar)
+        repeatable(f"--{option}", about, dest=field, metavar=metavar)
         for field, (option, metavar, about) in _SCOPES.items()
     ),
     argument("--schedule", "when `hookline watch` starts it", default="", metavar="CRON"),
-    argument(
-        "--set",
-        "any other key, such as per_minute=30; may be given again",
-        dest="more",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-    ),
+    repeatable("--set", "any other key, such as per_minute=30; may be given again", dest="more", metavar="KEY=VALUE"),
     argument("--timeout", type=float, metavar="SECONDS"),
     argument("--on-error", "what a failure of the hook means", choices=[str(one) for one in OnError]),
     argument("--priority", "lower runs earlier; 200 where nothing is said", type=int, metavar="NUMBER"),
     argument("--dialect", "the dialect of the hook", type=parse_dialect),
-    argument("--env", "may be given again", action="append", default=[], metavar="KEY=VALUE"),
+    repeatable("--env", "may be given again", metavar="KEY=VALUE"),
     SANDBOX,
     argument("--shell", "let a shell read the command", action="store_true", default=None),
     argument("--to", "where it is written", default="user", metavar="user|project|local|FILE"),

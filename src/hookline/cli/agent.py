@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from hookline.agent.models import EXAMPLE, find_window
 from hookline.agent.personas import OWN, PERSONAS
 from hookline.bridge.guarded_paths import list_guarded_paths
-from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count
+from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count, repeatable
 from hookline.cli._output import TextStyle, print_error, print_json, print_line, print_piece
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
@@ -296,9 +296,7 @@ COMMAND: Final = CliCommand(
         default="ask",
     ),
     flag("-y --yes", "the same as --permission all"),
-    argument(
-        "--mcp", "start this MCP server of the project; may be repeated", action="append", default=[], metavar="NAME"
-    ),
+    repeatable("--mcp", "start this MCP server of the project; may be repeated", metavar="NAME"),
     argument(
         "--max-turns", "how often the model may be asked for one prompt", type=parse_count, default=50, metavar="N"
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.builtin.catalogue import BUILTINS, PREFIX, find_builtin, match_builtins, strip_prefix
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, CliCommand, argument, flag, repeatable
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
     HOOK_OPTIONS,
@@ -372,7 +372,7 @@ COMMANDS: Final = {
         "change keys of a hook in its file, which keeps everything else",
         argument("hook", "the hook's id, or its name"),
         argument("assignments", "a key of the hook's file, such as timeout=10", nargs="*", metavar="KEY=VALUE"),
-        argument("--unset", "take a key out", action="append", default=[], metavar="KEY"),
+        repeatable("--unset", "take a key out", metavar="KEY"),
         flag("--editor", "open the file in $VISUAL or $EDITOR; it is checked after"),
         *EDIT_OPTIONS,
         example="guard timeout=10 env.LEVEL=strict --unset priority",

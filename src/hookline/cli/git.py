@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
-from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
+from hookline.cli._command import COMMON, DRY_RUN, CliCommand, ExitCode, argument, flag
 from hookline.cli._output import Table, pluralise, print_error, render
 from hookline.cli._project import find_root
 from hookline.cli._run_hooks import print_failures, print_missed_hooks, run_until_terminated
@@ -159,14 +159,13 @@ async def _ask(hook: str, call: GitCall) -> int:
     return ExitCode.BLOCKED if blocked else 0
 
 
-_DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
 COMMAND: Final = CliCommand(
     "let git ask the hooks: before a commit, about its message, before a push, after a checkout",
     example="install",
     actions={
-        "install": CliCommand("let git run our hooks beside those that are there", _DRY_RUN, *COMMON, run=_install),
+        "install": CliCommand("let git run our hooks beside those that are there", DRY_RUN, *COMMON, run=_install),
         "uninstall": CliCommand(
-            "remove our scripts, and restore what was there before", _DRY_RUN, *COMMON, run=_uninstall
+            "remove our scripts, and restore what was there before", DRY_RUN, *COMMON, run=_uninstall
         ),
         "status": CliCommand("show what git runs now", *COMMON, run=_status),
         "run": CliCommand(

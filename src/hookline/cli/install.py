@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from hookline.bridge.call import IfBroken
 from hookline.bridge.daemon_socket import find_socket_dir, is_wanted
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, DRY_RUN, CliCommand, argument, flag
 from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
 from hookline.cli.hosts import check_interpreter, make_around
@@ -380,7 +380,7 @@ AGENT_OPTIONS: Final = (
         "your own settings (user), those of the project that everybody shares, or your own in it (local)",
         choices=[str(scope) for scope in Scope],
     ),
-    flag("--dry-run", "show what would change, and change nothing"),
+    DRY_RUN,
 )
 
 

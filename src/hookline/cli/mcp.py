@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import asdict, replace
 
 from hookline import json_codec
-from hookline.cli._command import COMMON, CliCommand, argument, flag
+from hookline.cli._command import COMMON, CliCommand, argument, flag, repeatable
 from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session, split_assignment
 from hookline.cli._output import Table, format_clock, pluralise, print_error, print_json, print_line, render
 from hookline.cli._project import (
@@ -563,8 +563,8 @@ COMMAND: Final = CliCommand(
             "add a server to your hookline.toml; without a URL or command, the one of another file is copied",
             _NAME,
             argument("target", "its URL, or behind -- its command", nargs="*", metavar="URL|COMMAND"),
-            argument("--header", "of a URL; may be given again", action="append", default=[], metavar="NAME=VALUE"),
-            argument("--env", "of a command; may be given again", action="append", default=[], metavar="KEY=VALUE"),
+            repeatable("--header", "of a URL; may be given again", metavar="NAME=VALUE"),
+            repeatable("--env", "of a command; may be given again", metavar="KEY=VALUE"),
             argument("--cwd", "the folder that a command runs in", default="", metavar="DIR"),
             argument("--to", "where it is written", choices=tuple(PLACES), default="user"),
             *EDIT_OPTIONS,

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.cli._command import CliCommand, argument, flag
+from hookline.cli._command import CliCommand, argument, flag, repeatable
 from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
 from hookline.cli.add import append_entries, start_file
@@ -282,7 +282,7 @@ COMMAND: Final = CliCommand(
     "write hooks of one system in the format of another; what cannot be carried over is listed",
     argument("source", "a file, a format, a dialect, or all", metavar="FROM"),
     argument("goal", f"{', '.join(FORMS)}, or a system's name", metavar="TO"),
-    argument("--hook", "only this one; may be given again", action="append", default=[]),
+    repeatable("--hook", "only this one; may be given again"),
     flag("--write", "write them where that system looks for them"),
     argument("--output", "write them to this file", type=Path, metavar="FILE"),
     flag("--remove-old", "take those that were carried whole out of their files"),

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag, repeatable
 from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
 from hookline.cli._project import decide_trust, get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
@@ -297,7 +297,7 @@ COMMAND: Final = CliCommand(
     ),
     argument("--listen", "also take events over HTTP, such as at 127.0.0.1:8642", metavar="HOST:PORT"),
     flag("--listen-anywhere", "let --listen name an address others can reach"),
-    argument("--listen-host", "a name that callers know this machine by", action="append", default=[], metavar="NAME"),
+    repeatable("--listen-host", "a name that callers know this machine by", metavar="NAME"),
     flag("-q --quiet", "say only what goes wrong"),
     example="src tests",
     run=run,
