@@ -418,20 +418,16 @@ def _serve(args: argparse.Namespace) -> int:
     """
     try:
         from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - takes a second, which other commands do not pay
+        from mcp_types import ToolAnnotations  # noqa: PLC0415 - as above
     except ImportError:
         raise McpError("MCP needs another package: pip install 'hookline[mcp]'", kind="unavailable") from None
     tools = _Tools(find_root(args))
     server = MCPServer("hookline", version=__version__, instructions=_INSTRUCTIONS, log_level="CRITICAL")
+    annotations = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
     for name in ("why", "emit", "list", "test"):
-        server.add_tool(_explain_errors(getattr(tools, name)), name=name, annotations=_read_only())
+        server.add_tool(_explain_errors(getattr(tools, name)), name=name, annotations=annotations)
     server.run("stdio")
     return 0
-
-
-def _read_only() -> Any:
-    from mcp_types import ToolAnnotations  # noqa: PLC0415 - as above
-
-    return ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
 
 
 def _explain_errors(tool: Callable[..., Coroutine[Any, Any, dict[str, Any]]]) -> Callable[..., Any]:
@@ -497,17 +493,13 @@ class _Tools:
     ) -> dict[str, Any]:
         """Try one hook with an event, or with a sample of its own event, and say what it answers. Nothing happens: it runs without effects."""
         options = EventArgs(tool=tool, data=data, args=args)
-
-        project = self._load()
+        project = load_project(self._project, traced=False, records=False)
         found = find_hook(project, hook)
 
         def build(_engine: Engine) -> Event:
             return build_event(project, found, event or found.on[0], options)
 
         return _tried_to_json(await try_event(self._project, build, only=found.id))
-
-    def _load(self) -> Project:
-        return load_project(self._project, traced=False, records=False)
 
     async def _run(self, *words: str, name: str = "") -> Any:
         """Run a command of Hookline that only reads, and return what it prints.

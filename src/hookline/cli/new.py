@@ -314,8 +314,6 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ),
 }
 
-TARGETS: Final = ("user", "project")
-
 # becomes a file name, and part of comments in the script
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _ON: Final = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,80}")
@@ -485,7 +483,7 @@ COMMANDS: Final = {
             default="validation",
         ),
         argument("--dialect", "the dialect of the hook", default="hookline"),
-        argument("--to", "your own hooks, or those of the project", choices=TARGETS, default="user"),
+        argument("--to", "your own hooks, or those of the project", choices=("user", "project"), default="user"),
         flag("--force", "write over an earlier hook of this name"),
         *COMMON,
         example="guard --event before_tool --lang python --template validation",

@@ -22,13 +22,9 @@ from hookline.views import describe_target
 _NOTHING: Final = "nothing can be taken back: no hook with `undo` ran, or all of it was taken back"
 
 
-def run(args: argparse.Namespace) -> int:
+async def _roll_back(args: argparse.Namespace) -> int:
     """List what can be taken back, or take it back, the latest run first."""
     project = load_from_args(args, traced=True)
-    return asyncio.run(_roll_back(args, project))
-
-
-async def _roll_back(args: argparse.Namespace, project: Project) -> int:
     async with project.engine as engine:
         pending = await engine.compensations.list_pending()
         if args.list:
@@ -129,5 +125,5 @@ COMMAND: Final = CliCommand(
     ABSOLUTE,
     *COMMON,
     example="--list",
-    run=run,
+    run=lambda args: asyncio.run(_roll_back(args)),
 )

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-from hookline.cli._command import COMMON, JSON, PROJECT, CliCommand, argument, flag, parse_span
+from hookline.cli._command import COMMON, JSON, PROJECT, CliCommand, argument, flag, number, parse_span
 from hookline.cli._loosening import find_refused_agent
 from hookline.cli._output import print_bytes, print_error, print_line, to_json_line
 from hookline.cli._project import find_root, load_from_args
@@ -17,12 +17,6 @@ from hookline.cli._run_hooks import run_until_terminated
 from hookline.errors import ConfigError
 
 _HIGHEST_PORT: Final = 65_535
-
-
-def _parse_port(text: str) -> int:
-    if not text.isdecimal() or int(text) > _HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f'"{text}" is no port; wanted 0 to {_HIGHEST_PORT}')
-    return int(text)
 
 
 async def _serve(args: argparse.Namespace) -> int:
@@ -95,7 +89,10 @@ COMMANDS: Final = {
     "ui": CliCommand(
         "show what all hooks of all agents do, live, on a page in the browser, until it is stopped",
         argument(
-            "--port", "the port on this machine (4600, or a free one; 0: a free one)", type=_parse_port, metavar="N"
+            "--port",
+            "the port on this machine (4600, or a free one; 0: a free one)",
+            type=number(f"port; wanted 0 to {_HIGHEST_PORT}", least=0, most=_HIGHEST_PORT),
+            metavar="N",
         ),
         flag("--no-open", "only print the link, and open no browser"),
         *COMMON,
