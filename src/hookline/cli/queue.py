@@ -128,7 +128,7 @@ def _drop(args: argparse.Namespace) -> int:
     running = [one.id for one in chosen if isinstance(one, Job) and one.state is JobState.RUNNING]
     shown = ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)]
     otherwise = "look with `hookline queue list`, then drop with --yes"
-    if chosen and not args.yes and not confirm(shown, "Throw them away?", otherwise=otherwise):
+    if chosen and not args.yes and not asyncio.run(confirm(shown, "Throw them away?", otherwise=otherwise)):
         print_error("nothing was dropped")
         return 1
     count = place.queue.drop(one.id for one in chosen)

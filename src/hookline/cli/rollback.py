@@ -35,7 +35,7 @@ async def _roll_back(args: argparse.Namespace) -> int:
         verb = "Forget" if args.forget else "Take back"
         lines = [f"{verb} what {pluralise(len(runs), 'hook run')} did, the latest first:"]
         lines += [f"  {run.hook}, {run.event.name}: {describe_undo(engine, run)}" for run in runs]
-        if not args.yes and not confirm(lines, f"{verb} it?", otherwise="look with --list, then say --yes"):
+        if not args.yes and not await confirm(lines, f"{verb} it?", otherwise="look with --list, then say --yes"):
             print_error("nothing was taken back")
             return 1
         if args.forget:

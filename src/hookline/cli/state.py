@@ -1,6 +1,7 @@
 """`hookline limits` and `hookline state`: what is remembered of the runs of hooks, what hooks keep, and how to empty both."""
 
 import argparse
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -94,7 +95,7 @@ def _clear(args: argparse.Namespace) -> int:
     kept = [(hook, folder) for hook in hooks if (folder := _folder(project, hook)).is_dir()]
     shown = ["Everything that these hooks keep is removed:", *(f"  {hook.id}  {folder}" for hook, folder in kept)]
     otherwise = "look with `hookline state list`, then clear with --yes"
-    if kept and not args.yes and not confirm(shown, "Remove it?", otherwise=otherwise):
+    if kept and not args.yes and not asyncio.run(confirm(shown, "Remove it?", otherwise=otherwise)):
         print_error("nothing was removed")
         return 1
     for _, folder in kept:
