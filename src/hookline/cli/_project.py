@@ -15,21 +15,19 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.builtin.catalogue import PREFIX
-from hookline.cli._command import argument
+from hookline.cli._command import argument, parse_event
 from hookline.cli._output import format_ago, format_span, print_error
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, StoreError
 from hookline.model.dialect import DialectSpec
-from hookline.model.event import CUSTOM_PREFIX, Event, EventName
+from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.hook import Hook
 from hookline.model.language_models import ModelUsage
-from hookline.model.names import known_events, resolve_events
 from hookline.model.plan import Gate
 from hookline.model.record import Record
 from hookline.project import Project, load_project
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.text import quote, suggest
 from hookline.trust.policy import Approve, TrustDecision
 from hookline.user_dirs import working_folder
 from hookline.wiring import native_names
@@ -140,46 +138,6 @@ def read_object(text: str | None, option: str) -> dict[str, object] | None:
     if not isinstance(document, dict):
         raise ConfigError(f"{option} must be a JSON object, not {type(document).__name__}")
     return document
-
-
-def parse_events(name: str) -> tuple[EventName, ...]:
-    """Return the canonical events of a name in any dialect; some dialects have one name for several.
-
-    Raises:
-        ConfigError: There is no such event.
-    """
-    events = resolve_events(name)
-    if events and not events[0].startswith(CUSTOM_PREFIX):
-        return tuple(EventName(event) for event in events)
-    raise ConfigError(f"there is no event {quote(name)}{suggest(name, known_events())}; `hookline events` lists them")
-
-
-def parse_event(name: str) -> EventName:
-    """Return the one canonical event of a name in any dialect.
-
-    Raises:
-        ConfigError: There is no such event, or a dialect's name stands for several.
-    """
-    events = parse_events(name)
-    if len(events) == 1:
-        return events[0]
-    raise ConfigError(f"{quote(name)} stands for {' and '.join(events)}; name one of them")
-
-
-def parse_dialect(name: str) -> str:
-    """Return the dialect of a name or of a short name of the agent; for `type` of an argument.
-
-    Raises:
-        argparse.ArgumentTypeError: There is none.
-    """
-    words = {word: own for own, dialect in DIALECTS.items() for word in (own, *dialect.SPEC.aliases)}
-    if name.lower() in words:
-        return words[name.lower()]
-    nearest = suggest(name, words)
-    known = "" if nearest else f": {', '.join(DIALECTS)}"
-    raise argparse.ArgumentTypeError(
-        f"there is no dialect {quote(name)}{nearest}; `hookline dialects` lists them{known}"
-    )
 
 
 def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> Event:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from hookline.cli._command import CliCommand, OneOf, argument, repeatable
+from hookline.cli._command import CliCommand, OneOf, argument, parse_dialect, repeatable
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
     SANDBOX,
@@ -19,7 +19,7 @@ from hookline.cli._edit_session import (
     parse_value,
     split_assignment,
 )
-from hookline.cli._project import parse_dialect, read_object
+from hookline.cli._project import read_object
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from hookline import json_codec
 from hookline.builtin.catalogue import find_builtin
-from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count
+from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count, parse_dialect, parse_events
 from hookline.cli._output import (
     WIDEST_COLUMN,
     CellStyle,
@@ -37,8 +37,6 @@ from hookline.cli._project import (
     get_result,
     load_from_args,
     open_history,
-    parse_dialect,
-    parse_events,
     read_records,
     run_to_json,
     shorten_paths,

@@ -53,8 +53,9 @@ _SHARED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("trace", "stats"), "trace"),
     **dict.fromkeys(("top", "ui"), "ui"),
     **dict.fromkeys(("install", "uninstall"), "install"),
-    **dict.fromkeys(("emit", "trigger"), "emit"),
-    **dict.fromkeys(("events", "tools", "dialects", "schema"), "reference"),
+    **dict.fromkeys(("test", "trigger"), "test"),
+    **dict.fromkeys(("check", "schema"), "check"),
+    **dict.fromkeys(("events", "tools", "dialects"), "reference"),
 }
 _HELP: Final = (["-h"], ["--help"])
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import asdict, replace
 
 from hookline import json_codec
-from hookline.cli._command import COMMON, CliCommand, argument, flag, repeatable
+from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_event, repeatable
 from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session, split_assignment
 from hookline.cli._output import Table, format_clock, pluralise, print_error, print_json, print_line, render
 from hookline.cli._project import (
@@ -29,7 +29,6 @@ from hookline.cli._project import (
     decide_trust,
     find_root,
     load_from_args,
-    parse_event,
     read_object,
     shorten_paths,
     truncate,

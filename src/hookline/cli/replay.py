@@ -8,9 +8,9 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count, parse_moment
+from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count, parse_dialect, parse_moment
 from hookline.cli._output import Table, format_clock, format_span, pluralise, print_error, progress, render
-from hookline.cli._project import get_project_dir, parse_dialect
+from hookline.cli._project import get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.errors import ConfigError
 from hookline.replay.recording import Recording, read_recording, read_records

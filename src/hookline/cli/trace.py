@@ -22,6 +22,8 @@ from hookline.cli._command import (
     argument,
     flag,
     parse_count,
+    parse_dialect,
+    parse_event,
     parse_moment,
     parse_span,
 )
@@ -42,7 +44,7 @@ from hookline.cli._output import (
     to_json_line,
     write_bytes_exact,
 )
-from hookline.cli._project import describe_usage, format_cost, get_duration, parse_dialect, parse_event
+from hookline.cli._project import describe_usage, format_cost, get_duration
 from hookline.engine.metrics import SLOW
 from hookline.errors import ConfigError
 from hookline.model.language_models import ModelUsage
