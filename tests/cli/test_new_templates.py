@@ -75,6 +75,8 @@ def start(folder: Path, plan: NewHook, event: str, **env: str) -> subprocess.Com
     return subprocess.run(
         [program, str(script)],
         input=event,
+        # a log without a folder of its own is written here
+        cwd=folder,
         env={**os.environ, "HOME": str(folder), **env},
         capture_output=True,
         text=True,
