@@ -18,7 +18,7 @@ def ask(home: Path, *calls: tuple[str, dict[str, object]]) -> list[tuple[bool, A
     async def talk() -> list[tuple[bool, Any]]:
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "hookline", "mcp", "serve"],
+            args=["-P", "-m", "hookline", "mcp", "serve"],
             cwd=home.parent / "project",
             env=environment(home),
         )
@@ -76,3 +76,18 @@ def test_emit_and_test_say_what_hooks_would_answer_and_do_nothing(tmp_path: Path
     assert not made.exists()
     # no trace was written either
     assert json.loads(hookline(home, "trace", "list", "--json").stdout) == []
+
+
+@pytest.mark.slow
+def test_package_of_the_project_that_is_called_like_us_is_not_loaded(tmp_path: Path) -> None:
+    home, made = tmp_path / "home", tmp_path / "made"
+    configure(home, RULE)
+    package = tmp_path / "project" / "hookline"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f"open({str(made)!r}, 'w').close()\n")
+
+    ((is_error, listed),) = ask(home, ("list", {}))
+
+    assert not is_error
+    assert [one["id"] for one in listed["hooks"]] == ["no-push"]
+    assert not made.exists()

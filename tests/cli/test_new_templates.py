@@ -74,8 +74,9 @@ def start(folder: Path, plan: NewHook, event: str, **env: str) -> subprocess.Com
     script = folder / "config" / new.get_script_name(plan)
     return subprocess.run(
         [program, str(script)],
-        cwd=folder,
         input=event,
+        # a log without a folder of its own is written here
+        cwd=folder,
         env={**os.environ, "HOME": str(folder), **env},
         capture_output=True,
         text=True,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import configure, hookline
+from tests.cli.terminal import Session
 
 SAVE = """[[hook]]
 id = "save"
@@ -191,3 +192,18 @@ def test_undo_of_a_project_is_approved_with_its_hook(home: Path) -> None:
     (project / "take-back.sh").write_text("rm -f made\n")
     assert hookline(home, "rollback", "--yes").returncode == 0
     assert not (project / "made").exists()
+
+
+@pytest.mark.parametrize(("keys", "code", "left"), [("y\n", 0, False), ("n\n", 1, True)])
+def test_person_at_a_terminal_is_asked(home: Path, keys: str, code: int, *, left: bool) -> None:
+    project = home.parent / "project"
+    prompt(home)
+    write(home, "a.txt")
+
+    with Session(home, project, "rollback", "reserve") as session:
+        asked = session.answers(keys)
+        done = session.end()
+
+    assert "Take back what 1 hook run did" in asked
+    assert done.returncode == code
+    assert (project / "a.txt.lock").exists() is left

@@ -10,6 +10,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hookline.dialects import DIALECTS
+from hookline.errors import ConfigError
+from hookline.model.event import CUSTOM_PREFIX, EventName
+from hookline.model.names import known_events, resolve_events
+from hookline.text import quote, suggest
+
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 
@@ -93,9 +99,15 @@ def flag(names: str, about: str) -> Argument:
     return argument(names, about, action="store_true")
 
 
+def repeatable(names: str, about: str, **options: Any) -> Argument:
+    """Return an option that may be given several times; its value is a list."""
+    return argument(names, about, action="append", default=[], **options)
+
+
 PROJECT: Final = argument("--project", "the project, instead of this folder", type=Path, metavar="DIR")
 JSON: Final = flag("--json", "print JSON")
 COMMON: Final = (PROJECT, JSON)
+DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
 # an option of every command
 COLOR: Final = argument(
     "--color",
@@ -145,3 +157,43 @@ def parse_moment(text: str) -> float:
     except (ValueError, OverflowError, OSError):
         problem = f'"{text}" is neither a span like 2h or 30d nor a date like 2026-11-15 or 2026-11-15T10:00'
         raise argparse.ArgumentTypeError(problem) from None
+
+
+def parse_events(name: str) -> tuple[EventName, ...]:
+    """Return the canonical events of a name in any dialect; some dialects have one name for several.
+
+    Raises:
+        ConfigError: There is no such event.
+    """
+    events = resolve_events(name)
+    if events and not events[0].startswith(CUSTOM_PREFIX):
+        return tuple(EventName(event) for event in events)
+    raise ConfigError(f"there is no event {quote(name)}{suggest(name, known_events())}; `hookline events` lists them")
+
+
+def parse_event(name: str) -> EventName:
+    """Return the one canonical event of a name in any dialect.
+
+    Raises:
+        ConfigError: There is no such event, or a dialect's name stands for several.
+    """
+    events = parse_events(name)
+    if len(events) == 1:
+        return events[0]
+    raise ConfigError(f"{quote(name)} stands for {' and '.join(events)}; name one of them")
+
+
+def parse_dialect(name: str) -> str:
+    """Return the dialect of a name or of a short name of the agent; for `type` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: There is none.
+    """
+    words = {word: own for own, dialect in DIALECTS.items() for word in (own, *dialect.SPEC.aliases)}
+    if name.lower() in words:
+        return words[name.lower()]
+    nearest = suggest(name, words)
+    known = "" if nearest else f": {', '.join(DIALECTS)}"
+    raise argparse.ArgumentTypeError(
+        f"there is no dialect {quote(name)}{nearest}; `hookline dialects` lists them{known}"
+    )

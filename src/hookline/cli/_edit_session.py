@@ -17,16 +17,16 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.builtin.catalogue import PREFIX
-from hookline.cli._command import COMMON, argument, flag
-from hookline.cli._describe import decide_trust
+from hookline.cli._command import COMMON, DRY_RUN, argument
 from hookline.cli._output import render
-from hookline.cli._project import hook_error, load_from_args
+from hookline.cli._project import decide_trust, hook_error, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
 from hookline.config.formats import grouped, native, ollm, per_file
 from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.keys import Key
+from hookline.config.keys import SHARED, Key
+from hookline.config.keys import sandbox as read_sandbox
 from hookline.config.known_names import KnownNames
 from hookline.config.loader import MAX_FILE_BYTES
 from hookline.config.reader import FileOrigin
@@ -37,10 +37,11 @@ from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
+from hookline.model.sandbox import LEVELS, Sandbox
 from hookline.project import Project, find_problem
 from hookline.text import quote, shell_quote
 from hookline.user_dirs import find_user_dirs
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 from hookline.wiring import native_names, native_tools, shell_dialects
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -288,7 +289,7 @@ class EditSession(Struct, frozen=True, kw_only=True):
 
 
 # the options of all commands that edit files
-EDIT_OPTIONS: Final = (flag("--dry-run", "show what would change, and change nothing"), *COMMON)
+EDIT_OPTIONS: Final = (DRY_RUN, *COMMON)
 HOOK_OPTIONS: Final = (argument("hooks", "the hook's id, or its name", nargs="+", metavar="HOOK"), *EDIT_OPTIONS)
 
 
@@ -372,15 +373,15 @@ def get_format_keys(name: str) -> Mapping[str, Key] | None:
     return {**own, "matcher": spec.group_keys["matcher"]} if spec.group_keys else own
 
 
-def split_assignment(assignment: str) -> tuple[str, str]:
-    """Split `KEY=VALUE`.
+def split_assignment(assignment: str, option: str = "") -> tuple[str, str]:
+    """Split `KEY=VALUE`, the value of an option if it has a name.
 
     Raises:
         ConfigError: There is no `=`, or nothing before it.
     """
     name, equals, word = assignment.partition("=")
     if not equals or not name:
-        raise ConfigError(f"wanted KEY=VALUE, got {quote(assignment)}")
+        raise ConfigError(f"{option}{': ' if option else ''}wanted KEY=VALUE, got {quote(assignment)}")
     return name, word
 
 
@@ -416,3 +417,24 @@ def parse_value(name: str, word: str, key: Key | None) -> object:
             return candidate
     is_broken = word.startswith(_OPENING) and len(candidates) == 1
     raise ConfigError(f"{name}: {reason}" + (", which is neither JSON nor TOML" if is_broken else ""))
+
+
+def parse_sandbox(text: str) -> Sandbox:
+    """Return the sandbox of a level, or of a table as hookline.toml has it; for `type` of an argument.
+
+    Raises:
+        argparse.ArgumentTypeError: It is neither.
+    """
+    if not text.startswith("{") and text not in LEVELS:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is no level; there are {", ".join(LEVELS)}, or a table such as {{ write = ["build/**"] }}'
+        )
+    try:
+        return read_sandbox(parse_value("--sandbox", text, SHARED["sandbox"]))
+    except ConfigError as problem:
+        raise argparse.ArgumentTypeError(problem.message.removeprefix("--sandbox: ")) from None
+
+
+SANDBOX: Final = argument(
+    "--sandbox", "what its process may do: a level, or a table", type=parse_sandbox, metavar="LEVEL|TABLE"
+)

@@ -94,13 +94,15 @@ class Line(NamedTuple):
 class Table(NamedTuple):
     """A table for `render`, with the styles of columns by their heads.
 
-    On a narrow terminal, `optional` columns are left out, the first of them first.
+    On a narrow terminal, `optional` columns are left out, the first of them first. `nothing` is printed in place of a table
+    without rows.
     """
 
     head: Sequence[str]
     rows: Iterable[Sequence[str]]
     styles: Mapping[str, CellStyle] = {}
     optional: Sequence[str] = ()
+    nothing: str = ""
 
 
 def set_color(when: str) -> None:
@@ -283,6 +285,9 @@ def print_table(table: Table) -> None:
 
     head = list(table.head)
     lines = [head, *([sanitize(cell, longest=_LONGEST_CELL).replace("\n", " ") for cell in row] for row in table.rows)]
+    if table.nothing and not lines[1:]:
+        print_line(table.nothing)
+        return
     fitting = _fit_columns(lines, table.optional)
     if fitting is None:
         for first, *others in lines[1:]:
@@ -362,7 +367,7 @@ class ProgressBar:
         self._done = 0
         self._is_over = False
         self._lock = threading.Lock()
-        self._draw: Callable[[int, int, str], None] | None = None
+        self._draw: Callable[[int, int, str], None] = lambda _done, _total, _label: None
         self._erase: Callable[[], None] = lambda: None
         self._timer = threading.Timer(_PATIENCE, self._show)
         self._timer.daemon = True
@@ -377,8 +382,7 @@ class ProgressBar:
             self._done = self._done + 1 if done is None else done
             self._total = max(self._total if total is None else total, self._done)
             self._label = label or self._label
-            if self._draw is not None:
-                self._draw(self._done, self._total, self._label)
+            self._draw(self._done, self._total, self._label)
 
     def stop(self) -> None:
         """Remove the bar."""

@@ -1,10 +1,10 @@
-"""The project, the hook and the event that a command is about."""
+"""The project, the hook and the event that a command is about, and what commands show of a hook and its runs."""
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import time
 from typing import Final
@@ -14,17 +14,22 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.bridge.guarded_paths import find_guarded_if_installed
-from hookline.cli._command import argument
+from hookline.builtin.catalogue import PREFIX
+from hookline.cli._command import argument, parse_event
+from hookline.cli._output import format_ago, format_span, print_error
 from hookline.debug.samples import SESSION, TOOLS, sample
 from hookline.dialects import DIALECTS
-from hookline.errors import ConfigError
-from hookline.model.event import CUSTOM_PREFIX, Event, EventName
+from hookline.errors import ConfigError, StoreError
+from hookline.model.dialect import DialectSpec
+from hookline.model.event import CUSTOM_PREFIX, Event
 from hookline.model.hook import Hook
-from hookline.model.names import known_events, resolve_events
+from hookline.model.language_models import ModelUsage
 from hookline.model.plan import Gate
+from hookline.model.record import Record
 from hookline.project import Project, load_project
-from hookline.text import quote, suggest
-from hookline.trust.policy import Approve
+from hookline.stores.trace_queries import TraceFilter, TraceQueries
+from hookline.trust.policy import Approve, TrustDecision
+from hookline.user_dirs import working_folder
 from hookline.wiring import native_names
 
 
@@ -52,6 +57,15 @@ def get_project_dir(args: argparse.Namespace) -> Path | None:
         raise ConfigError(f"--project: there is no folder {project}")
     # records have the folder by the name that the agent has for it: links are not resolved
     return Path(os.path.abspath(project)) if project is not None else None  # noqa: PTH100
+
+
+def find_root(args: argparse.Namespace) -> Path:
+    """Return the folder that `--project` names, else the working directory.
+
+    Raises:
+        ConfigError: There is no such folder.
+    """
+    return (get_project_dir(args) or working_folder()).absolute()
 
 
 _FITTING: Final = frozenset({Gate.MATCHER, Gate.FILES, Gate.WRITES})
@@ -126,46 +140,6 @@ def read_object(text: str | None, option: str) -> dict[str, object] | None:
     return document
 
 
-def parse_events(name: str) -> tuple[EventName, ...]:
-    """Return the canonical events of a name in any dialect; some dialects have one name for several.
-
-    Raises:
-        ConfigError: There is no such event.
-    """
-    events = resolve_events(name)
-    if events and not events[0].startswith(CUSTOM_PREFIX):
-        return tuple(EventName(event) for event in events)
-    raise ConfigError(f"there is no event {quote(name)}{suggest(name, known_events())}; `hookline events` lists them")
-
-
-def parse_event(name: str) -> EventName:
-    """Return the one canonical event of a name in any dialect.
-
-    Raises:
-        ConfigError: There is no such event, or a dialect's name stands for several.
-    """
-    events = parse_events(name)
-    if len(events) == 1:
-        return events[0]
-    raise ConfigError(f"{quote(name)} stands for {' and '.join(events)}; name one of them")
-
-
-def parse_dialect(name: str) -> str:
-    """Return the dialect of a name or of a short name of the agent; for `type` of an argument.
-
-    Raises:
-        argparse.ArgumentTypeError: There is none.
-    """
-    words = {word: own for own, dialect in DIALECTS.items() for word in (own, *dialect.SPEC.aliases)}
-    if name.lower() in words:
-        return words[name.lower()]
-    nearest = suggest(name, words)
-    known = "" if nearest else f": {', '.join(DIALECTS)}"
-    raise argparse.ArgumentTypeError(
-        f"there is no dialect {quote(name)}{nearest}; `hookline dialects` lists them{known}"
-    )
-
-
 def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> Event:
     """Build the event to try a hook with: the user's options, and a sample for the rest.
 
@@ -199,3 +173,94 @@ def build_event(project: Project, hook: Hook, name: str, options: EventArgs) -> 
             session=SESSION,
         )
     return replace(event, id="sample", timestamp=int(time() * 1000))
+
+
+SPECS: Final[Mapping[str, DialectSpec]] = {name: one.SPEC for name, one in DIALECTS.items()}
+
+_reported: Final[set[str]] = set()
+
+
+def describe_location(hook: Hook, project: Project) -> str:
+    """Return the file and line of a hook, shortened."""
+    if hook.source_path:
+        return f"{shorten_paths(hook.source_path, project)}:{hook.source_line}"
+    return "hookline itself" if hook.id.startswith(PREFIX) else "a program"
+
+
+def shorten_paths(text: str, project: Project) -> str:
+    """Write paths of the project and of the user's home relative to these folders."""
+    for folder, start in ((project.root, ""), (project.folders.home, "~/")):
+        text = text.replace(f"{folder}{os.sep}", start)
+    return text
+
+
+def decide_trust(hook: Hook, project: Project) -> TrustDecision | None:
+    """Return whether a hook may run; None when the approvals cannot be read, which is reported once."""
+    try:
+        return project.trust.decide(hook, cwd=str(project.root))
+    except StoreError as problem:
+        if str(problem) not in _reported:
+            _reported.add(str(problem))
+            print_error(f"hookline: {problem}")
+        return None
+
+
+def open_history(project: Project) -> TraceQueries:
+    """Open the user's traces."""
+    return TraceQueries(project.folders.data / "traces.db")
+
+
+def read_records(
+    project: Project, hook: Hook, query: Callable[[TraceQueries, TraceFilter], Iterable[Record]] = TraceQueries.runs
+) -> list[Record]:
+    """Return traced records of a hook, the oldest first; none where they cannot be read, which is printed."""
+    try:
+        return list(query(open_history(project), TraceFilter(hook=hook.id)))
+    except StoreError as problem:
+        print_error(f"hookline: {problem}")
+        return []
+
+
+def get_result(record: Record) -> str:
+    """Return how a run ended: the decision, or the kind of failure."""
+    return str(record.detail.get("failure") or record.detail.get("decision") or "done")
+
+
+def get_duration(detail: Mapping[str, object]) -> float | None:
+    """Return how long a run took, in seconds; None if it is not known."""
+    duration = detail.get("duration")
+    return float(duration) if isinstance(duration, int | float) else None
+
+
+def describe_run(record: Record) -> str:
+    """Return when a hook ran, how it ended and how long it took."""
+    return f"{format_ago(record.at)}, {get_result(record)}, {format_span(get_duration(record.detail) or 0.0)}"
+
+
+def run_to_json(record: Record) -> Mapping[str, object]:
+    """Return a run for `--json`."""
+    return {
+        "at": record.at,
+        "event": record.event,
+        "result": get_result(record),
+        "reason": record.detail.get("reason") or record.detail.get("message"),
+        "duration": get_duration(record.detail) or 0.0,
+        "trace": record.trace,
+    }
+
+
+def describe_usage(usage: ModelUsage) -> str:
+    """Return what an answer of a language model took."""
+    cost = f", {format_cost(usage.cost)}" if usage.cost else ""
+    return f"{usage.model}, {usage.input} tokens read, {usage.output} written{cost}"
+
+
+def format_cost(cost: float) -> str:
+    """Return a small amount of money with the digits that matter."""
+    return f"{cost:.2f}" if cost >= 1 else f"{cost:.6f}".rstrip("0").rstrip(".")
+
+
+def truncate(text: str, longest: int) -> str:
+    """Return a text on one line, shortened for a column."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"

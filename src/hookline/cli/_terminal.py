@@ -233,7 +233,7 @@ def open_prompt(*, no_input: bool = False) -> ApprovalPrompt | None:
     return ApprovalPrompt(terminal) if terminal is not None else None
 
 
-def confirm(shown: Sequence[str], question: str, *, otherwise: str) -> bool:
+async def confirm(shown: Sequence[str], question: str, *, otherwise: str) -> bool:
     """Show lines, and return whether the user says yes.
 
     Raises:
@@ -242,13 +242,9 @@ def confirm(shown: Sequence[str], question: str, *, otherwise: str) -> bool:
     terminal = open_terminal(os.environ)
     if terminal is None:
         raise ConfigError(f"there is no terminal to ask at; {otherwise}")
-
-    async def ask() -> bool:
+    try:
         async with terminal.lock():
             terminal.show(shown)
             return (await terminal.ask(f"{question} [y] yes  [n] no  (n) ")) in {"y", "yes"}
-
-    try:
-        return asyncio.run(ask())
     finally:
         terminal.close()

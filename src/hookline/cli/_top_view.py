@@ -11,10 +11,9 @@ from typing import Final
 
 from rich.text import Text
 
-from hookline.cli._describe import decide_trust
 from hookline.cli._loosening import refuse_agents
 from hookline.cli._output import Line, TextStyle
-from hookline.cli._project import load_from_args
+from hookline.cli._project import decide_trust, load_from_args
 from hookline.cli.trace import lay_out_trace
 from hookline.errors import ConfigError
 from hookline.project import Project
@@ -24,9 +23,8 @@ from hookline.text import sanitize
 from hookline.ui.live_calls import LiveCalls, LiveSnapshot
 from hookline.ui.terminal import HookPage, HookState
 from hookline.user_dirs import find_user_dirs
+from hookline.views import HookView, find_hook
 from hookline.views.approval_screen import ApprovalScreen
-from hookline.views.hook_lookup import find_hook
-from hookline.views.hook_view import HookView
 
 _TIMEOUT: Final = 60  # seconds that a command has
 _STYLES: Final = {

@@ -7,9 +7,10 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from hookline.cli._command import CliCommand, OneOf, argument
+from hookline.cli._command import CliCommand, OneOf, argument, parse_dialect, repeatable
 from hookline.cli._edit_session import (
     EDIT_OPTIONS,
+    SANDBOX,
     ConfigFile,
     EditSession,
     join_ids,
@@ -18,8 +19,7 @@ from hookline.cli._edit_session import (
     parse_value,
     split_assignment,
 )
-from hookline.cli._project import parse_dialect, read_object
-from hookline.cli._sandbox import SANDBOX
+from hookline.cli._project import read_object
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
@@ -176,8 +176,8 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         module=module,
         function=function,
         url=args.post or "",
-        body=_parse_body(args.body),
-        headers=dict(parse_pair("--header", word) for word in args.header),
+        body=_parse_option("--body", args.body, request_body) if args.body is not None else None,
+        headers=dict(split_assignment(word, "--header") for word in args.header),
         method=args.method,
         arguments=read_object(args.arguments, "--arguments") or {},
         steps=tuple(args.steps),
@@ -194,12 +194,16 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
         timeout=args.timeout,
         on_error=OnError(args.on_error) if args.on_error else None,
         priority=Priority.NORMAL if args.priority is None else args.priority,
-        env=dict(parse_pair("--env", word) for word in args.env),
+        env=dict(split_assignment(word, "--env") for word in args.env),
         sandbox=args.sandbox,
         **{name: getattr(args, name) for name in _ACTIONS},
     )
     patterns = {name: tuple(getattr(args, name)) for name in _PATTERNS}
-    scopes = dict(_parse_scope(field, getattr(args, field)) for field in _SCOPES if getattr(args, field))
+    scopes = {
+        field: _parse_option(f"--{option}", words, SHARED[field].read)
+        for field, (option, _, _) in _SCOPES.items()
+        if (words := getattr(args, field))
+    }
     return replace(hook, **patterns, **scopes, **dict(map(_parse_setting, args.more)))
 
 
@@ -211,13 +215,6 @@ def _parse_setting(assignment: str) -> tuple[str, object]:
         known = [name for name, key in SHARED.items() if key.field]
         raise ConfigError(f"--set: hooks have no key {quote(name)}{suggest(name, known)}; there are {', '.join(known)}")
     return key.field, key.read(parse_value(f"--set {name}", word, key))
-
-
-def _parse_scope(field: str, words: list[str]) -> tuple[str, object]:
-    try:
-        return field, SHARED[field].read(words)
-    except ValueError as problem:
-        raise ConfigError(f"--{_SCOPES[field][0]}: {problem}") from None
 
 
 def _parse_matcher(args: argparse.Namespace) -> str:
@@ -243,30 +240,11 @@ def _parse_events(args: argparse.Namespace, dialect: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event for name in names for event in words.events_in_any_dialect(name, dialect=dialect)))
 
 
-def _parse_body(text: str | None) -> object:
-    try:
-        return request_body(text) if text is not None else None
-    except ValueError as problem:
-        raise ConfigError(f"--body: {problem}") from None
-
-
-def _parse_option(option: str, word: str, read: Callable[[object], T]) -> T:
+def _parse_option(option: str, word: object, read: Callable[[object], T]) -> T:
     try:
         return read(word)
     except ValueError as problem:
         raise ConfigError(f"{option}: {problem}") from None
-
-
-def parse_pair(option: str, word: str) -> tuple[str, str]:
-    """Parse `KEY=VALUE` of an option.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    name, equals, value = word.partition("=")
-    if not name or not equals:
-        raise ConfigError(f"{option}: wanted KEY=VALUE, got {quote(word)}")
-    return name, value
 
 
 def _install_pack(session: EditSession, file_name: str) -> int:
@@ -302,7 +280,7 @@ def _install_pack(session: EditSession, file_name: str) -> int:
 COMMAND: Final = CliCommand(
     "add a hook, to your own hookline.toml unless --to says otherwise",
     argument("name", "what to call it; a rule is named after its text", nargs="?", default=""),
-    argument("--on", "when it runs; may be given again", action="append", default=[], metavar="EVENT"),
+    repeatable("--on", "when it runs; may be given again", metavar="EVENT"),
     OneOf(
         (
             argument("--run", "the command", metavar="LINE"),
@@ -320,7 +298,7 @@ COMMAND: Final = CliCommand(
         "--undo", "the command that takes back what it did; `hookline rollback` runs it", default="", metavar="LINE"
     ),
     argument("--body", "what --post sends in place of the event; {{…}} is filled in", metavar="TEXT|JSON"),
-    argument("--header", "of --post; may be given again", action="append", default=[], metavar="NAME=VALUE"),
+    repeatable("--header", "of --post; may be given again", metavar="NAME=VALUE"),
     argument("--method", "of --post", default="POST"),
     argument("--arguments", "of --mcp; {{…}} is filled in", metavar="JSON"),
     argument("--model", "of --judge: ollama:NAME, openai:NAME or anthropic:NAME", default="", metavar="MODEL"),
@@ -336,23 +314,16 @@ COMMAND: Final = CliCommand(
     ),
     argument("--if", "only when this is true", dest="condition", default="", metavar="CONDITION"),
     *(
-        argument(f"--{option}", about, dest=field, action="append", default=[], metavar=metavar)
+        repeatable(f"--{option}", about, dest=field, metavar=metavar)
         for field, (option, metavar, about) in _SCOPES.items()
     ),
     argument("--schedule", "when `hookline watch` starts it", default="", metavar="CRON"),
-    argument(
-        "--set",
-        "any other key, such as per_minute=30; may be given again",
-        dest="more",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-    ),
+    repeatable("--set", "any other key, such as per_minute=30; may be given again", dest="more", metavar="KEY=VALUE"),
     argument("--timeout", type=float, metavar="SECONDS"),
     argument("--on-error", "what a failure of the hook means", choices=[str(one) for one in OnError]),
     argument("--priority", "lower runs earlier; 200 where nothing is said", type=int, metavar="NUMBER"),
     argument("--dialect", "the dialect of the hook", type=parse_dialect),
-    argument("--env", "may be given again", action="append", default=[], metavar="KEY=VALUE"),
+    repeatable("--env", "may be given again", metavar="KEY=VALUE"),
     SANDBOX,
     argument("--shell", "let a shell read the command", action="store_true", default=None),
     argument("--to", "where it is written", default="user", metavar="user|project|local|FILE"),

@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from hookline.agent.models import EXAMPLE, find_window
 from hookline.agent.personas import OWN, PERSONAS
 from hookline.bridge.guarded_paths import list_guarded_paths
-from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count
+from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count, repeatable
 from hookline.cli._output import TextStyle, print_error, print_json, print_line, print_piece
 from hookline.cli._run_hooks import VERBOSE_OPTIONS, redirect_stdout_to_stderr, run_until_terminated, start_live_view
 from hookline.cli._terminal import ApprovalPrompt, Terminal, open_terminal
@@ -110,11 +110,7 @@ async def _run(args: argparse.Namespace, root: Path) -> int:
     approve = ApprovalPrompt(terminal) if terminal is not None else None
 
     project = load_project(
-        root,
-        ask=make_ask(view),
-        approve=approve,
-        guarded=list_guarded_paths,
-        only_dialect=persona.dialect,
+        root, ask=make_ask(view), approve=approve, guarded=list_guarded_paths, only_dialect=persona.dialect
     )
     if approve is not None:
         approve.set_context(project.trust, cwd=str(root))
@@ -265,11 +261,7 @@ def _describe(conversation: "Conversation", options: "AgentOptions", text: str) 
         "session": conversation.scope.session.id,
         "model": options.model,
         "tools": to_builtins(conversation.calls),
-        "usage": {
-            "requests": usage.requests,
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-        },
+        "usage": {"requests": usage.requests, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "messages": len(conversation.history),
         "blocked": None,
     }
@@ -284,8 +276,6 @@ def _report_block(args: argparse.Namespace, blocked: Blocked) -> int:
     return ExitCode.BLOCKED
 
 
-_PERSONA_NAMES: Final = tuple(PERSONAS)
-
 COMMAND: Final = CliCommand(
     "run an agent with a local or remote model, and your hooks around everything it does",
     argument("-p --prompt", "answer this prompt and end; `-` reads it from stdin", metavar="PROMPT"),
@@ -296,7 +286,7 @@ COMMAND: Final = CliCommand(
         "--as",
         "read the configuration of this agent, and behave as it does",
         dest="persona",
-        choices=_PERSONA_NAMES,
+        choices=tuple(PERSONAS),
         default=OWN,
     ),
     argument(
@@ -306,9 +296,7 @@ COMMAND: Final = CliCommand(
         default="ask",
     ),
     flag("-y --yes", "the same as --permission all"),
-    argument(
-        "--mcp", "start this MCP server of the project; may be repeated", action="append", default=[], metavar="NAME"
-    ),
+    repeatable("--mcp", "start this MCP server of the project; may be repeated", metavar="NAME"),
     argument(
         "--max-turns", "how often the model may be asked for one prompt", type=parse_count, default=50, metavar="N"
     ),

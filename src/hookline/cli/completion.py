@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from importlib import resources
 from typing import Final
 
 from msgspec import Struct
@@ -137,11 +138,7 @@ def read_parser(parser: argparse.ArgumentParser, path: tuple[str, ...] = (), abo
             name = str(action.metavar or action.dest)
             arguments.append(CompletionArgument(name=name, value=_read_value(action, path), repeats=repeats))
     return CompletionCommand(
-        path=path,
-        help=_plain_help(about),
-        options=tuple(options),
-        arguments=tuple(arguments),
-        commands=tuple(commands),
+        path=path, help=_plain_help(about), options=tuple(options), arguments=tuple(arguments), commands=tuple(commands)
     )
 
 
@@ -164,74 +161,8 @@ def _read_value(action: argparse.Action, path: Iterable[str]) -> CompletionValue
     return CompletionValue(Takes.FILE if "FILE" in metavar else Takes.TEXT)
 
 
-_BASH_HEAD: Final = """\
-# hookline completion for bash. Load it in ~/.bashrc: eval "$(hookline completion bash)"
-
-"""
-
-# Compatible with bash 3.2 of macOS.
-_BASH_TAIL: Final = """\
-_hookline_take() {
-  local line
-  COMPREPLY=()
-  while IFS= read -r line; do COMPREPLY+=("$line"); done
-}
-
-_hookline_offer() {
-  local kind=${1%% *} rest=${1#* } current=$2
-  COMPREPLY=()
-  case $kind in
-    choice) _hookline_take < <(compgen -W "$rest" -- "$current") ;;
-    live) _hookline_take < <(compgen -W "$(hookline completion --words "$rest" 2>/dev/null)" -- "$current") ;;
-    file) _hookline_take < <(compgen -f -- "$current") && compopt -o filenames 2>/dev/null ;;
-    folder) _hookline_take < <(compgen -d -- "$current") && compopt -o filenames 2>/dev/null ;;
-  esac
-}
-
-_hookline() {
-  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} path="" place word value
-  # --option=value comes as three words
-  if [[ $current == "=" ]]; then
-    current=""
-  elif [[ $before == "=" ]]; then
-    before=${COMP_WORDS[COMP_CWORD - 2]}
-  fi
-  # so does a name with a colon, and only what follows the colon is replaced
-  local start=""
-  if [[ $current == ":" ]]; then
-    start="$before:" current=""
-  elif [[ $before == ":" ]]; then
-    start="${COMP_WORDS[COMP_CWORD - 2]}:"
-  fi
-  [[ $start ]] && before=""
-  for ((place = 1; place < COMP_CWORD; place++)); do
-    word=${COMP_WORDS[place]}
-    if [[ $word == -* ]]; then
-      # what an option takes is no command
-      [[ $(_hookline_value "$path $word") ]] && ((place++))
-    elif [[ " $(_hookline_commands "$path") " == *" $word "* ]]; then
-      path="${path:+$path }$word"
-    fi
-  done
-  value=$(_hookline_value "$path $before")
-  if [[ $value ]]; then
-    _hookline_offer "$value" "$current"
-  elif [[ $current == -* ]]; then
-    _hookline_offer "choice $(_hookline_options "$path")" "$current"
-  elif [[ $(_hookline_commands "$path") ]]; then
-    _hookline_offer "choice $(_hookline_commands "$path")" "$current"
-  else
-    _hookline_offer "$(_hookline_argument "$path")" "$start$current"
-    COMPREPLY=("${COMPREPLY[@]#"$start"}")
-  fi
-}
-
-complete -F _hookline hookline
-"""
-
-
-def make_bash_script(top: CompletionCommand) -> str:
-    """Return the script for bash: lookup tables, and one function that uses them."""
+def _make_bash_tables(top: CompletionCommand) -> str:
+    """Return what the script for bash looks up: tables of the commands, options and values."""
     commands: dict[str, str] = {}
     options: dict[str, str] = {}
     values: dict[str, str] = {}
@@ -247,7 +178,7 @@ def make_bash_script(top: CompletionCommand) -> str:
         offers = [_bash_offer(argument.value) for argument in one.arguments]
         arguments[path] = next((offer for offer in offers if offer != Takes.TEXT), "")
     tables = {"commands": commands, "options": options, "value": values, "argument": arguments}
-    return _BASH_HEAD + "\n".join(_bash_table(name, rows) for name, rows in tables.items()) + "\n" + _BASH_TAIL
+    return "\n".join(_bash_table(name, rows) for name, rows in tables.items())
 
 
 def _bash_offer(value: CompletionValue) -> str:
@@ -261,30 +192,9 @@ def _bash_table(name: str, rows: Mapping[str, str]) -> str:
     return f"_hookline_{name}() {{\n  case $1 in\n{''.join(cases)}  esac\n}}\n"
 
 
-_ZSH_HEAD: Final = """\
-#compdef hookline
-# hookline completion for zsh. Load it in ~/.zshrc, after compinit: eval "$(hookline completion zsh)"
-
-_hookline_live() {
-  local -a words
-  words=(${(f)"$(hookline completion --words $1 2>/dev/null)"})
-  compadd -a words
-}
-
-"""
-# A file in $fpath runs as the function it is named after; a sourced script only registers the function.
-_ZSH_TAIL: Final = """\
-if [[ $funcstack[1] == _hookline ]]; then
-  _hookline "$@"
-else
-  compdef _hookline hookline
-fi
-"""
-
-
-def make_zsh_script(top: CompletionCommand) -> str:
-    """Return the script for zsh: one function for each command, with `_arguments`."""
-    return _ZSH_HEAD + "\n".join(_zsh_function(command) for command in top.walk()) + "\n" + _ZSH_TAIL
+def _make_zsh_functions(top: CompletionCommand) -> str:
+    """Return what the script for zsh consists of: a function for each command, with `_arguments`."""
+    return "\n".join(_zsh_function(command) for command in top.walk())
 
 
 def _zsh_name(command: CompletionCommand) -> str:
@@ -348,37 +258,9 @@ def _zsh_quote(text: str) -> str:
     return f"'{escaped}'"
 
 
-_FISH_HEAD: Final = """\
-# hookline completion for fish. Load it: hookline completion fish | source
-# or keep it: hookline completion fish > ~/.config/fish/completions/hookline.fish
-
-function __hookline_at -d 'Tell whether these are the commands that were typed so far'
-    set -l typed (commandline -opc)[2..]
-    set -l words
-    for word in $typed
-        string match -q -- '-*' $word; or set -a words $word
-    end
-    test (count $words) -ge (count $argv); or return 1
-    test (count $argv) -eq 0; and return 0
-    test "$words[1..$(count $argv)]" = "$argv"
-end
-
-function __hookline_first -d 'Tell whether no command was typed after these'
-    set -l typed (commandline -opc)[2..]
-    set -l words
-    for word in $typed
-        string match -q -- '-*' $word; or set -a words $word
-    end
-    test "$words" = "$argv"
-end
-
-complete -c hookline -f
-"""
-
-
-def make_fish_script(top: CompletionCommand) -> str:
-    """Return the script for fish: one line for each completion."""
-    return _FISH_HEAD + "".join(f"{line}\n" for command in top.walk() for line in _fish_lines(command))
+def _make_fish_lines(top: CompletionCommand) -> str:
+    """Return what the script for fish consists of: one line for each completion."""
+    return "\n".join(line for command in top.walk() for line in _fish_lines(command))
 
 
 def _fish_lines(command: CompletionCommand) -> Iterator[str]:
@@ -418,12 +300,13 @@ def _fish_quote(text: str) -> str:
     return f"'{escaped}'"
 
 
+# What stands in the script's template for `@commands@`. The one for bash works with version 3.2 of macOS. The one for zsh may be
+# sourced, and then only registers its function, or be a file in $fpath, which runs as the function that it is named after.
 SHELLS: Final[Mapping[str, Callable[[CompletionCommand], str]]] = {
-    "bash": make_bash_script,
-    "zsh": make_zsh_script,
-    "fish": make_fish_script,
+    "bash": _make_bash_tables,
+    "zsh": _make_zsh_functions,
+    "fish": _make_fish_lines,
 }
-
 
 # Some shells evaluate completed words, and a hook may have any name: other names are not offered.
 _HARMLESS: Final = re.compile(r"\w[\w.:@+-]*", re.ASCII)
@@ -444,7 +327,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"name the shell: hookline completion {'|'.join(SHELLS)}")
     from hookline.cli.main import make_parser  # noqa: PLC0415 - an import cycle
 
-    text = SHELLS[args.shell](read_parser(make_parser()))
+    template = resources.files("hookline").joinpath("templates", "completion", f"{args.shell}.tmpl").read_text("utf-8")
+    text = template.replace("@commands@", SHELLS[args.shell](read_parser(make_parser())))
     if args.json:
         print_json({"shell": args.shell, "script": text})
     else:

@@ -44,11 +44,8 @@ def _status(args: argparse.Namespace) -> int:
     except NoDaemonError as problem:
         hung = find_hung(place, patience=_PAUSE)
         reason = f"process {hung} does not answer; `hookline daemon stop` ends it" if hung else str(problem)
-        render(
-            args,
-            {"running": False, "reason": reason, "socket": str(place.socket), "hung": hung},
-            f"not running: {problem}" if not hung else f"hangs: {reason}",
-        )
+        value = {"running": False, "reason": reason, "socket": str(place.socket), "hung": hung}
+        render(args, value, f"hangs: {reason}" if hung else f"not running: {problem}")
         return 1
     memory = int(str(status["memory"])) // _MEGABYTE
     since = format_ago(float(str(status["started"])))
@@ -99,20 +96,15 @@ def _stop(args: argparse.Namespace) -> int:
         hung = find_hung(place, patience=_PAUSE)
         if hung:
             end_hung(hung)
-        return render(
-            args,
-            {"stopped": bool(hung), "reason": str(problem), **({"pid": hung} if hung else {})},
-            f"stopped: process {hung}, which did not answer" if hung else f"not running: {problem}",
-        )
+        value = {"stopped": bool(hung), "reason": str(problem), **({"pid": hung} if hung else {})}
+        text = f"stopped: process {hung}, which did not answer" if hung else f"not running: {problem}"
+        return render(args, value, text)
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until and _is_alive(pid):
         time.sleep(_PAUSE)
     is_gone = not _is_alive(pid)
-    return render(
-        args,
-        {"stopped": is_gone, "pid": pid},
-        f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered",
-    )
+    text = f"stopped: process {pid}" if is_gone else f"process {pid} ends when its last call is answered"
+    return render(args, {"stopped": is_gone, "pid": pid}, text)
 
 
 def _is_alive(pid: int) -> bool:

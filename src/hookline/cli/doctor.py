@@ -26,7 +26,6 @@ from hookline.bridge.coverage_check import find_missed_calls, was_installed
 from hookline.bridge.daemon_socket import find_socket_dir
 from hookline.bridge.install_check import GONE, AgentCheck, check_agents
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._hosts import make_around_project
 from hookline.cli._output import (
     Line,
     TextStyle,
@@ -39,6 +38,7 @@ from hookline.cli._output import (
     style_word,
 )
 from hookline.cli._project import load_from_args
+from hookline.cli.hosts import make_around_project
 from hookline.config.known_entries import read_record
 from hookline.daemon.client import find_hung
 from hookline.dialects import DIALECTS
@@ -64,7 +64,7 @@ from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.stores.trace_stats import TraceStats
 from hookline.text import shell_quote
 from hookline.version import __version__
-from hookline.views.hook_view import describe_containment
+from hookline.views import describe_containment
 
 CANARY_RUNS: Final = 9
 SLOW_CANARY: Final = 0.05  # seconds; a program that does nothing takes a few milliseconds
@@ -122,12 +122,8 @@ def run(args: argparse.Namespace) -> int:
     for area, finding in findings:
         health = finding.health.upper() if finding.health is Health.ERROR else finding.health
         advice = f"; {finding.advice}" if finding.advice else ""
-        marks = [
-            (health, style_word(health)),
-            (area, TextStyle.DIM),
-            (finding.text, TextStyle.NONE),
-            (advice, TextStyle.DIM),
-        ]
+        marks = [(health, style_word(health)), (area, TextStyle.DIM), (finding.text, TextStyle.NONE)]
+        marks.append((advice, TextStyle.DIM))
         lines.append(Line(f"{health:<8} {area:<{widest}}  {finding.text}{advice}", marks))
     render(args, [{"area": area, **asdict(finding)} for area, finding in findings], *lines)
     return 1 if any(finding.health is Health.ERROR for _, finding in findings) else 0
@@ -249,11 +245,6 @@ def _check_programs(project: Project) -> Iterator[HealthFinding]:
 
 def _check_sandbox(project: Project) -> Iterator[HealthFinding]:
     machine = find_layers()
-    contained = [
-        hook.id
-        for hook in project.hooks
-        if hook.enabled and describe_containment(hook) and hook.containment.is_contained
-    ]
     if machine.can_contain:
         yield _ok(f"what is not your own is contained by {', '.join(machine.layers)}")
         for lacking in list_lacking(UNCONTAINED):
@@ -261,12 +252,10 @@ def _check_sandbox(project: Project) -> Iterator[HealthFinding]:
         return
     text = f"files cannot be contained here: {' and '.join(machine.lacking)}"
     advice = INSTALL_BUBBLEWRAP if "bubblewrap is not installed" in machine.lacking else ""
-    if contained:
-        yield _warning(
-            f"{text}, and {pluralise(len(contained), 'hook')} should be ({', '.join(contained[:_SHOWN])})", advice
-        )
-    else:
-        yield _note(text, advice)
+    hooks = (hook for hook in project.hooks if hook.enabled and hook.containment.is_contained)
+    if contained := [hook.id for hook in hooks if describe_containment(hook)]:
+        text += f", and {pluralise(len(contained), 'hook')} should be ({', '.join(contained[:_SHOWN])})"
+    yield _warning(text, advice) if contained else _note(text, advice)
 
 
 def _check_traces(project: Project) -> Iterator[HealthFinding]:
@@ -342,11 +331,10 @@ def _check_speed(_project: Project) -> Iterator[HealthFinding]:
     typical, failure = asyncio.run(_measure_hook(program))
     if failure:
         yield _error(f"a program that does nothing could not be run as a hook: {failure}")
-    elif typical > SLOW_CANARY:
-        advice = "something on this machine slows down every program that starts"
-        yield _warning(f"a hook that does nothing takes {format_span(typical)}", advice)
     else:
-        yield _ok(f"a hook that does nothing takes {format_span(typical)}")
+        text = f"a hook that does nothing takes {format_span(typical)}"
+        advice = "something on this machine slows down every program that starts"
+        yield _warning(text, advice) if typical > SLOW_CANARY else _ok(text)
 
 
 async def _measure_hook(program: str) -> tuple[float, str]:
@@ -418,13 +406,13 @@ def _find_unraised(project: Project, standings: Sequence[AgentCheck]) -> Iterato
         if hook.enabled and events and set(events) <= of_agents and not sent & set(events):
             whom = ", ".join(HOSTS[standing.host].title for standing in standings)
             text = f'hook "{hook.id}" waits for {", ".join(events)}, which {whom} does not ask about'
-            having = [
-                f"`hookline install {host.name} --events +{host.spec.events[event]}`"
+            having = (
+                f"`hookline install {host.name} --events +{host.spec.events[event]}` has it asked"
                 for event in events
                 for host in HOSTS.values()
                 if event in host.spec.events and host.spec.events[event] in host.events
-            ]
-            yield _warning(text, f"{having[0]} has it asked" if having else "")
+            )
+            yield _warning(text, next(having, ""))
 
 
 def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
@@ -433,8 +421,7 @@ def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
     arrived = [one for one in standing.tried if one.arrived]
     if arrived:
         names = ", ".join(dict.fromkeys(one.event for one in arrived))
-        text = f"{standing.host}: {pluralise(len(arrived), 'event')} of {len(standing.tried)} reach us: {names}"
-        yield _ok(text)
+        yield _ok(f"{standing.host}: {pluralise(len(arrived), 'event')} of {len(standing.tried)} reach us: {names}")
     silent: dict[tuple[str, str, bool], list[str]] = {}
     for one in standing.tried:
         if not one.arrived:
@@ -445,30 +432,27 @@ def _check_agent(standing: AgentCheck) -> Iterator[HealthFinding]:
     # a missing program was reported by the trial already
     gone = tuple(one.why.partition(GONE)[2] for one in standing.tried if GONE in one.why)
     for obstacle in standing.obstacles:
-        if gone and obstacle.text.startswith(gone):
-            continue
-        yield HealthFinding(
-            Health.ERROR if obstacle.is_error else Health.WARNING, f"{standing.host}: {obstacle.text}", obstacle.fix
-        )
+        if not (gone and obstacle.text.startswith(gone)):
+            health = Health.ERROR if obstacle.is_error else Health.WARNING
+            yield HealthFinding(health, f"{standing.host}: {obstacle.text}", obstacle.fix)
     for text in standing.problems:
         yield _warning(f"{standing.host}: {text}")
 
 
 def _check_sessions(project: Project) -> Iterator[HealthFinding]:
     """Compare recent transcripts of agents with the calls that reached Hookline."""
-    compared = 0
-    for path in list(call_ledger.list_ledgers(project.folders.data, since=time.time() - _RECENT))[:_MOST]:
-        compared += 1
+    folders = project.folders
+    ledgers = list(call_ledger.list_ledgers(folders.data, since=time.time() - _RECENT))[:_MOST]
+    for path in ledgers:
         # the settings may have changed since the session; the install record counts
         host = next((line.host for line in call_ledger.read(path)), "")
         native = DIALECTS[host].SPEC.events.get(EventName.BEFORE_TOOL, "") if host in DIALECTS else ""
-        folders = project.folders
         is_installed = partial(was_installed, host, native, folders.data, home=folders.home, environ=os.environ)
         alarm = find_missed_calls(path, is_installed=is_installed)
         if alarm:
             yield _error(f"in a session of the last days {alarm.partition('; ')[0]}")
-    if compared:
-        yield _ok(f"{pluralise(compared, 'session')} of the last days looked at for calls that we missed")
+    if ledgers:
+        yield _ok(f"{pluralise(len(ledgers), 'session')} of the last days looked at for calls that we missed")
 
 
 CHECKS: Final[Sequence[tuple[str, Callable[[Project], Iterator[HealthFinding]]]]] = (

@@ -6,10 +6,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.guarded_paths import find_guarded_if_installed
-from hookline.cli._command import PROJECT, CliCommand, ExitCode, argument, flag
+from hookline.cli._command import PROJECT, CliCommand, ExitCode, argument, flag, parse_dialect
 from hookline.cli._output import print_bytes, print_error, print_json, print_line
-from hookline.cli._project import EVENT_OPTIONS, EventArgs, get_project_dir, parse_dialect, read_event_options
+from hookline.cli._project import EVENT_OPTIONS, EventArgs, load_from_args, read_event_options
 from hookline.cli._run_hooks import (
     VERBOSE_OPTIONS,
     add_unmatched,
@@ -27,21 +26,15 @@ from hookline.errors import ConfigError
 from hookline.model.event import Event, Session
 from hookline.model.hook import Hook
 from hookline.model.verdict import Decision, Outcome, outcome_to_json
-from hookline.project import load_project
 
 _HOST: Final = Hook(id="host", kind="host")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Emit the event; return 0 if the operation may go on, 2 if it is blocked."""
-    return run_until_terminated(_emit(args))
-
-
 async def _emit(args: argparse.Namespace) -> int:
+    """Emit the event; return 0 if the operation may go on, 2 if it is blocked."""
     options = read_event_options(args)
     prompt = open_prompt(no_input=args.no_input)
-    root = get_project_dir(args)
-    async with load_project(root, approve=prompt, guarded=find_guarded_if_installed(root)).engine as engine:
+    async with load_from_args(args, approve=prompt, traced=True).engine as engine:
         for problem in engine.problems:
             print_error(f"hookline: {problem}")
         event = _build_event(args, engine, options)
@@ -52,7 +45,7 @@ async def _emit(args: argparse.Namespace) -> int:
             outcome = await engine.handle(event, host_asks=bool(args.dialect))
         outcome = add_unmatched(args, engine, event, outcome)
         await finish_live_view(args, engine, outcome)
-        return _report(args, event, outcome)
+        return _report_outcome(args, event, outcome)
 
 
 def _build_event(args: argparse.Namespace, engine: Engine, options: EventArgs) -> Event:
@@ -78,7 +71,7 @@ def _build_event(args: argparse.Namespace, engine: Engine, options: EventArgs) -
     )
 
 
-def _report(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
+def _report_outcome(args: argparse.Namespace, event: Event, outcome: Outcome) -> int:
     if args.json:
         print_json(outcome_to_json(outcome))
     elif args.dialect:
@@ -113,5 +106,5 @@ COMMAND: Final = CliCommand(
     NO_INPUT,
     *VERBOSE_OPTIONS,
     example="""before_tool --tool shell --args '{"command": "ls"}' --json""",
-    run=run,
+    run=lambda args: run_until_terminated(_emit(args)),
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge.fallback import find_lost_guard
-from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
-from hookline.cli._hosts import check_interpreter
+from hookline.cli._command import COMMON, DRY_RUN, CliCommand, ExitCode, argument, flag
 from hookline.cli._output import Table, pluralise, print_error, render
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import find_root
 from hookline.cli._run_hooks import print_failures, print_missed_hooks, run_until_terminated
 from hookline.cli._terminal import open_prompt
+from hookline.cli.hosts import check_interpreter
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.project import load_project
@@ -31,18 +31,14 @@ _WHAT: Final = {"pre-commit": "commit", "commit-msg": "commit", "pre-push": "pus
 
 def _install(args: argparse.Namespace) -> int:
     check_interpreter(sys.executable, module=__name__)
-    with lock_repository(_folder(args)) as repository:
+    with lock_repository(find_root(args)) as repository:
         plan = plans.install(repository, python=sys.executable)
         return _carry_out(args, repository, plan, done="git asks the hooks now")
 
 
 def _uninstall(args: argparse.Namespace) -> int:
-    with lock_repository(_folder(args)) as repository:
+    with lock_repository(find_root(args)) as repository:
         return _carry_out(args, repository, plans.uninstall(repository), done="git does not ask the hooks any more")
-
-
-def _folder(args: argparse.Namespace) -> Path:
-    return (get_project_dir(args) or working_folder()).absolute()
 
 
 def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.GitInstallPlan, *, done: str) -> int:
@@ -71,7 +67,7 @@ def _carry_out(args: argparse.Namespace, repository: Repository, plan: plans.Git
 
 
 def _status(args: argparse.Namespace) -> int:
-    repository = open_repository(_folder(args))
+    repository = open_repository(find_root(args))
     found = plans.list_hooks(repository)
     problems = _find_problems(repository, found)
     events = {one.hook: [event.name for event in GIT_EVENTS[one.hook]] for one in found}
@@ -109,9 +105,8 @@ def _find_problems(repository: Repository, found: list[plans.GitHookStatus]) -> 
         is_current = not plans.install(repository, python=sys.executable).steps
     except HostError as problem:
         return [str(problem)]
-    return (
-        [] if is_current else ["some are missing or were made for another Python; `hookline git install` renews them"]
-    )
+    outdated = "some are missing or were made for another Python; `hookline git install` renews them"
+    return [] if is_current else [outdated]
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -164,14 +159,13 @@ async def _ask(hook: str, call: GitCall) -> int:
     return ExitCode.BLOCKED if blocked else 0
 
 
-_DRY_RUN: Final = flag("--dry-run", "show what would change, and change nothing")
 COMMAND: Final = CliCommand(
     "let git ask the hooks: before a commit, about its message, before a push, after a checkout",
     example="install",
     actions={
-        "install": CliCommand("let git run our hooks beside those that are there", _DRY_RUN, *COMMON, run=_install),
+        "install": CliCommand("let git run our hooks beside those that are there", DRY_RUN, *COMMON, run=_install),
         "uninstall": CliCommand(
-            "remove our scripts, and restore what was there before", _DRY_RUN, *COMMON, run=_uninstall
+            "remove our scripts, and restore what was there before", DRY_RUN, *COMMON, run=_uninstall
         ),
         "status": CliCommand("show what git runs now", *COMMON, run=_status),
         "run": CliCommand(

@@ -11,11 +11,11 @@ from typing import Final
 from msgspec.structs import asdict
 
 from hookline.bridge.call import IfBroken
-from hookline.bridge.daemon_socket import is_wanted
-from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._hosts import check_interpreter, make_around
+from hookline.bridge.daemon_socket import find_socket_dir, is_wanted
+from hookline.cli._command import COMMON, DRY_RUN, CliCommand, argument, flag
 from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
+from hookline.cli.hosts import check_interpreter, make_around
 from hookline.config.known_entries import confirm_record
 from hookline.dialects import DIALECTS
 from hookline.engine.translator import fails_closed
@@ -25,7 +25,6 @@ from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup
 from hookline.hosts.command_line import POLICIES, canonical_events, find_launcher, waits_for_decision
 from hookline.hosts.detect import detect
 from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
-from hookline.hosts.http_endpoint import HttpEndpoint
 from hookline.hosts.installer import InstallPlan, execute, install, uninstall
 from hookline.hosts.status import find_obstacles, find_settings
 from hookline.model.event import EventName
@@ -38,7 +37,7 @@ _ALL: Final = "all"
 _ACTIONS: Final = {(True, False): "make", (False, True): "remove", (False, False): "change"}
 
 
-def run(args: argparse.Namespace) -> int:
+def run_install(args: argparse.Namespace) -> int:
     """Install, or list the agents that Hookline could be installed for."""
     around = make_around(args, writes=bool(args.hosts or args.all))
     if args.all and args.hosts:
@@ -74,6 +73,10 @@ def _install(args: argparse.Namespace, around: HostEnvironment, hosts: Sequence[
     elif strict:
         policy, why = "block", f"as {quote(strict[0])} does when it fails; --if-broken allow changes that"
 
+    def choose_urls(host: Host) -> dict[str, EventCall]:
+        called = http_endpoint.select_url_events(host, events[host.name], everything=args.http_all) if address else ()
+        return {event: address.call(host, event, policy=policy) for event in called if address}
+
     def plan() -> list[InstallPlan]:
         planned = [
             install(
@@ -86,7 +89,7 @@ def _install(args: argparse.Namespace, around: HostEnvironment, hosts: Sequence[
                 launcher=launcher,
                 approve=not args.no_approve,
                 clean=args.clean,
-                urls=_choose_urls(host, events[host.name], policy, address=address, everything=args.http_all),
+                urls=choose_urls(host),
                 is_automatic=not args.if_broken,
             )
             for host in hosts
@@ -181,15 +184,6 @@ def _list_notes(host: Host, plan: InstallPlan, around: HostEnvironment, *, is_ab
     if there:
         notes.append(f"{' and '.join(there)} runs these settings too; each call is answered once all the same")
     return notes
-
-
-def _choose_urls(
-    host: Host, events: Sequence[str], policy: str, *, address: HttpEndpoint | None, everything: bool
-) -> dict[str, EventCall]:
-    if address is None:
-        return {}
-    called = http_endpoint.select_url_events(host, events, everything=everything)
-    return {event: address.call(host, event, policy=policy) for event in called}
 
 
 def _choose_events(host: Host, words: str | None) -> tuple[str, ...]:
@@ -344,7 +338,6 @@ def notify_daemon() -> None:
     """Have a running daemon check at once whether agents call it by URL; by itself it would do so later."""
     if os.name == "nt":
         return
-    from hookline.bridge.daemon_socket import find_socket_dir  # noqa: PLC0415
     from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
 
     with suppress(NoDaemonError):
@@ -387,39 +380,45 @@ AGENT_OPTIONS: Final = (
         "your own settings (user), those of the project that everybody shares, or your own in it (local)",
         choices=[str(scope) for scope in Scope],
     ),
-    flag("--dry-run", "show what would change, and change nothing"),
+    DRY_RUN,
 )
-COMMAND: Final = CliCommand(
-    "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
-    *AGENT_OPTIONS,
-    flag("--all", "every agent that is found on this machine"),
-    argument(
-        "--events",
-        "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
-        metavar="EVENT,…",
+
+
+COMMANDS: Final = {
+    "install": CliCommand(
+        "let agents ask the hooks: Claude Code, Codex CLI, Gemini CLI and others",
+        *AGENT_OPTIONS,
+        flag("--all", "every agent that is found on this machine"),
+        argument(
+            "--events",
+            "ask about these instead of the usual ones, or `+EVENT` besides them, or `all`; ours or the agent's names",
+            metavar="EVENT,…",
+        ),
+        argument(
+            "--if-broken",
+            "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
+            choices=POLICIES,
+        ),
+        flag(
+            "--http",
+            "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
+        ),
+        flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
+        flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
+        flag(
+            "--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"
+        ),
+        flag("--verbose", "name every event, and say of those left out why; --json does, too"),
+        *COMMON,
+        example="claude-code gemini",
+        run=run_install,
     ),
-    argument(
-        "--if-broken",
-        "what happens when hookline itself cannot answer (default: block if a hook of yours blocks when it fails)",
-        choices=POLICIES,
+    "uninstall": CliCommand(
+        "remove Hookline from the settings of agents, and restore what was there before",
+        *AGENT_OPTIONS,
+        flag("--all", "all agents; without --scope, in all their settings"),
+        *COMMON,
+        example="claude-code",
+        run=run_uninstall,
     ),
-    flag(
-        "--http",
-        "have agents that can (Claude Code, Qwen Code) call the daemon by URL at events that cannot be blocked",
-    ),
-    flag("--http-all", "by URL also at events that can be blocked: without a daemon, no hook is asked there"),
-    flag("--no-approve", "where an agent runs only what is approved (Codex), leave that to you"),
-    flag("--clean", "take comments and trailing commas out of settings that the agent would refuse because of them"),
-    flag("--verbose", "name every event, and say of those left out why; --json does, too"),
-    *COMMON,
-    example="claude-code gemini",
-    run=run,
-)
-UNINSTALL: Final = CliCommand(
-    "remove Hookline from the settings of agents, and restore what was there before",
-    *AGENT_OPTIONS,
-    flag("--all", "all agents; without --scope, in all their settings"),
-    *COMMON,
-    example="claude-code",
-    run=run_uninstall,
-)
+}

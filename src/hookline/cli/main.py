@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, cast
 
@@ -44,11 +44,18 @@ COMMANDS: Final = (
     *("trigger", "agent", "mcp", "git", "watch", "events", "tools", "dialects", "schema", "completion"),
 )
 
-# commands that share a module with another: the module, and the name of the command in it
-_SHARED: Final = {
-    "enable": ("toggle", "ENABLE"),
-    "disable": ("toggle", "DISABLE"),
-    "uninstall": ("install", "UNINSTALL"),
+# the modules with several commands, in their COMMANDS; any other command has a module of its own, with a COMMAND
+_SHARED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("init", "new"), "new"),
+    **dict.fromkeys(("list", "show"), "list"),
+    **dict.fromkeys(("edit", "enable", "disable", "remove", "undo"), "edit"),
+    **dict.fromkeys(("limits", "state"), "state"),
+    **dict.fromkeys(("trace", "stats"), "trace"),
+    **dict.fromkeys(("top", "ui"), "ui"),
+    **dict.fromkeys(("install", "uninstall"), "install"),
+    **dict.fromkeys(("test", "trigger"), "test"),
+    **dict.fromkeys(("check", "schema"), "check"),
+    **dict.fromkeys(("events", "tools", "dialects"), "reference"),
 }
 _HELP: Final = (["-h"], ["--help"])
 
@@ -106,16 +113,16 @@ def _find_parser(parser: CommandParser, parsed: argparse.Namespace) -> CommandPa
 
 def import_command(name: str) -> CliCommand:
     """Import one command."""
-    module, constant = _SHARED.get(name, (name, "COMMAND"))
-    return cast("CliCommand", getattr(importlib.import_module(f"hookline.cli.{module}"), constant))
+    module = importlib.import_module(f"hookline.cli.{_SHARED.get(name, name)}")
+    return cast("CliCommand", module.COMMANDS[name] if name in _SHARED else module.COMMAND)
 
 
-def make_parser(only: str = "") -> CommandParser:
-    """Return the parser of all commands, or of only one."""
+def make_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
+    """Return the parser of these commands, which are imported for it."""
     top = CommandParser(prog="hookline", description="The hook engine for AI agents.")
     top.add_argument("--version", action="version", version=f"hookline {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in [only] if only else COMMANDS:
+    for name in names:
         command = import_command(name)
         command.configure(commands.add_parser(name, help=command.about), (COLOR,))
     return top
@@ -196,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     """Run the command that a call names; without one, print the overview."""
     if not words:
-        from hookline.cli._hosts import print_overview  # noqa: PLC0415 - see COMMANDS
+        from hookline.cli.hosts import print_overview  # noqa: PLC0415 - see COMMANDS
 
         return print_overview()
     if words[0] not in COMMANDS and not words[0].startswith("-"):
@@ -208,10 +215,12 @@ def _dispatch(words: list[str]) -> int:
         _print_error_as_json(words, message, "usage")
         return 1
     with _default_interrupts():
-        default = import_command(words[0]).default_action if words[0] in COMMANDS else ""
+        # the parser of one command is enough, and of none to print the version
+        names = [name for name in words[:1] if name in COMMANDS]
+        default = import_command(names[0]).default_action if names else ""
         if default and (len(words) == 1 or words[1].startswith("-")) and words[1:2] not in _HELP:
             words = [words[0], default, *words[1:]]
-        args = make_parser(words[0] if words[0] in COMMANDS else "").parse_call(words)
+        args = make_parser(names if names or words[0] == "--version" else COMMANDS).parse_call(words)
     refuse_agents(words, os.environ)
     set_color(args.color)
     code: int = args.act(args)

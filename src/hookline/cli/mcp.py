@@ -1,4 +1,9 @@
-"""`hookline mcp`: MCP servers, the logins at them, and Hookline as a server itself."""
+"""`hookline mcp`: MCP servers, the logins at them, and Hookline as a server itself.
+
+As a server, Hookline tells an agent why it was blocked. All its tools only read. What an event would lead to is found out as a
+replay does it: hooks run contained, without effects on anything outside, without limits and without traces, and those that
+exist for their effect are not run. So no tool loosens a guard.
+"""
 
 import argparse
 import asyncio
@@ -6,23 +11,34 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._describe import decide_trust, shorten_paths, truncate
-from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session
-from hookline.cli._output import Table, format_clock, pluralise, print_error, print_line, render
-from hookline.cli._project import load_from_args, read_object
-from hookline.cli.add import HEADER, PLACES, parse_pair
+from hookline import json_codec
+from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_event, repeatable
+from hookline.cli._edit_session import EDIT_OPTIONS, ConfigFile, open_session, split_assignment
+from hookline.cli._output import Table, format_clock, pluralise, print_error, print_json, print_line, render
+from hookline.cli._project import (
+    EventArgs,
+    build_event,
+    decide_trust,
+    find_root,
+    load_from_args,
+    read_object,
+    shorten_paths,
+    truncate,
+)
+from hookline.cli.add import HEADER, PLACES
 from hookline.config import edit, toml
 from hookline.config.mcp_servers import describe_missing
 from hookline.config.mcp_tables import TABLE, ServerReader
-from hookline.errors import ConfigError, EngineError
+from hookline.engine.engine import Engine
+from hookline.errors import ConfigError, EngineError, McpError
 from hookline.kinds.mcp import Mcp
 from hookline.mcp.login import TIMEOUT, LoginOptions, log_in, log_out
 from hookline.mcp.tokens import Login, Storage, TokenStore, choose_storage
@@ -30,8 +46,12 @@ from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
 from hookline.model.hook import Hook, Layer, make_server_hook
 from hookline.model.mcp_server import McpServer
-from hookline.project import Project
+from hookline.model.verdict import outcome_to_json
+from hookline.project import Project, load_project
+from hookline.replay.replay import TriedEvent, try_event
 from hookline.text import quote, shell_quote
+from hookline.version import __version__
+from hookline.views import find_hook
 
 T = TypeVar("T")
 
@@ -46,23 +66,14 @@ def _list(args: argparse.Namespace) -> int:
     rows, values = [], []
     for server in found.servers:
         users = [hook.id for hook in project.hooks if hook.server == server]
-        hidden = (
-            "" if meant[server.name] is server else f"hidden by {shorten_paths(meant[server.name].location, project)}"
-        )
-        state = hidden or server.problem or _describe_trust(project, server)
-        values.append(
-            {**_to_json(server), "hooks": users, "trust": _describe_trust(project, server), "hidden": bool(hidden)}
-        )
-        where = shorten_paths(server.location, project)
+        first, decision = meant[server.name], decide_trust(make_server_hook(server), project)
+        trust = "unknown" if decision is None else str(decision.status)
+        hidden = "" if first is server else f"hidden by {shorten_paths(first.location, project)}"
+        values.append({**_to_json(server), "hooks": users, "trust": trust, "hidden": bool(hidden)})
+        where, state = shorten_paths(server.location, project), hidden or server.problem or trust
         rows.append([server.name, truncate(server.describe(), _WIDEST), where, ", ".join(users), state])
-    if not rows:
-        return render(args, {"servers": []}, "no MCP server is defined; `hookline mcp add NAME -- COMMAND` adds one")
-    return render(args, {"servers": values}, Table(["server", "what", "file", "hooks", "state"], rows))
-
-
-def _describe_trust(project: Project, server: McpServer) -> str:
-    decision = decide_trust(make_server_hook(server), project)
-    return "unknown" if decision is None else str(decision.status)
+    nothing = "no MCP server is defined; `hookline mcp add NAME -- COMMAND` adds one"
+    return render(args, {"servers": values}, Table(["server", "what", "file", "hooks", "state"], rows, nothing=nothing))
 
 
 def _to_json(server: McpServer) -> dict[str, object]:
@@ -139,8 +150,8 @@ def _read_entry(args: argparse.Namespace, project: Project) -> dict[str, object]
         words = [_make_absolute(word) for word in target[1:]] if args.to == "user" else target[1:]
         program = _make_absolute(target[0]) if "/" in target[0] else target[0]
         entry |= {"command": program, "args": words} if words else {"command": program}
-    env = dict(parse_pair("--env", word) for word in args.env)
-    headers = dict(parse_pair("--header", word) for word in args.header)
+    env = dict(split_assignment(word, "--env") for word in args.env)
+    headers = dict(split_assignment(word, "--header") for word in args.header)
     entry |= {key: value for key, value in (("env", env), ("headers", headers), ("cwd", args.cwd)) if value}
     if ("url" in entry and ("env" in entry or "cwd" in entry)) or ("command" in entry and "headers" in entry):
         raise ConfigError("--env and --cwd are for a program, --header is for a URL")
@@ -207,13 +218,16 @@ def _login(args: argparse.Namespace) -> int:
     )
     login = asyncio.run(_log_in(args, server, _store(project), options))
     if login is None:
-        return render(
-            args, {"server": server.name, "login": None}, f"the MCP server {quote(server.name)} wants no login"
-        )
+        nothing = f"the MCP server {quote(server.name)} wants no login"
+        return render(args, {"server": server.name, "login": None}, nothing)
     where = _describe_storage(login, _store(project))
-    return render(
-        args, _login_to_json(login), f"logged in at {server.name}; {_describe_expiry(login)}", f"stored {where}"
-    )
+    value = {
+        "server": login.name,
+        "url": login.url,
+        "valid_until": login.expires_at or None,
+        "stored": str(login.storage),
+    }
+    return render(args, value, f"logged in at {server.name}; {_describe_expiry(login)}", f"stored {where}")
 
 
 async def _log_in(
@@ -276,30 +290,24 @@ def _logout(args: argparse.Namespace) -> int:
     if login is None:
         return render(args, {"server": server.name, "login": None}, f"you are not logged in at {server.name}")
     why = asyncio.run(log_out(login, store))
-    note = (
-        f"the tokens are deleted here, but were not revoked at the server: {why}" if why else "the tokens are revoked"
-    )
-    return render(
-        args, {"server": server.name, "revoked": not why, "note": why or None}, f"logged out at {server.name}; {note}"
-    )
+    kept = f"the tokens are deleted here, but were not revoked at the server: {why}"
+    value = {"server": server.name, "revoked": not why, "note": why or None}
+    return render(args, value, f"logged out at {server.name}; {kept if why else 'the tokens are revoked'}")
 
 
 def _status(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     names = [args.name] if args.name else list(project.servers.by_name())
     servers = [_find(project, name) for name in names]
-    found = asyncio.run(_with_kind(project, lambda kind: _check_all(project, kind, servers, timeout=args.timeout)))
+
+    async def check_all(kind: Mcp) -> list[dict[str, Any]]:
+        return await asyncio.gather(*(_check(project, kind, server, timeout=args.timeout) for server in servers))
+
+    found = asyncio.run(_with_kind(project, check_all))
     rows = [[one["server"], one["state"], one["login"] or "", one["stored"] or ""] for one in found]
-    if not rows:
-        return render(args, {"servers": []}, "no MCP server is defined")
-    render(args, {"servers": found}, Table(["server", "state", "login", "stored"], rows))
+    table = Table(["server", "state", "login", "stored"], rows, nothing="no MCP server is defined")
+    render(args, {"servers": found}, table)
     return 0 if all(one["reachable"] for one in found) else 1
-
-
-async def _check_all(
-    project: Project, kind: Mcp, servers: Sequence[McpServer], *, timeout: float
-) -> list[dict[str, Any]]:
-    return list(await asyncio.gather(*(_check(project, kind, server, timeout=timeout) for server in servers)))
 
 
 async def _check(project: Project, kind: Mcp, server: McpServer, *, timeout: float) -> dict[str, Any]:
@@ -337,15 +345,6 @@ def _describe_storage(login: Login, store: TokenStore) -> str:
     return "in the keyring" if login.storage is Storage.KEYRING else f"in {store.path(login.url)}"
 
 
-def _login_to_json(login: Login) -> dict[str, object]:
-    return {
-        "server": login.name,
-        "url": login.url,
-        "valid_until": login.expires_at or None,
-        "stored": str(login.storage),
-    }
-
-
 def _test(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     name, _, tool = args.server.partition("/")
@@ -366,7 +365,7 @@ def _test(args: argparse.Namespace) -> int:
         "structured": result.structured,
     }
     if args.json:
-        render(args, value)
+        print_json(value)
     else:
         print_line(result.text, broken=True)
     return 1 if result.is_error else 0
@@ -403,10 +402,146 @@ async def _with_kind(project: Project, work: Callable[[Mcp], Coroutine[object, o
         await kind.close()
 
 
-def _serve(args: argparse.Namespace) -> int:
-    from hookline.cli._mcp_server import serve  # noqa: PLC0415 - needs the SDK, which takes a second to import
+_LONGEST: Final = 60.0
+_INSTRUCTIONS: Final = (
+    "Hookline runs the hooks of the user and of the project. When a hook blocked you, `why` says which one and why; "
+    "`emit` says what hooks would answer to a call before you make it. These tools change nothing."
+)
 
-    return serve(args)
+
+def _serve(args: argparse.Namespace) -> int:
+    """Answer an agent on stdin and stdout, until it closes them.
+
+    Raises:
+        McpError: The SDK is not installed.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer  # noqa: PLC0415 - takes a second, which other commands do not pay
+        from mcp_types import ToolAnnotations  # noqa: PLC0415 - as above
+    except ImportError:
+        raise McpError("MCP needs another package: pip install 'hookline[mcp]'", kind="unavailable") from None
+    tools = _Tools(find_root(args))
+    server = MCPServer("hookline", version=__version__, instructions=_INSTRUCTIONS, log_level="CRITICAL")
+    annotations = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
+    for name in ("why", "emit", "list", "test"):
+        server.add_tool(_explain_errors(getattr(tools, name)), name=name, annotations=annotations)
+    server.run("stdio")
+    return 0
+
+
+def _explain_errors(tool: Callable[..., Coroutine[Any, Any, dict[str, Any]]]) -> Callable[..., Any]:
+    """Return a tool whose errors reach the agent in words; of any other exception it would only learn that there was one."""
+    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415 - as above
+
+    @wraps(tool)
+    async def call(**arguments: Any) -> dict[str, Any]:
+        try:
+            return await tool(**arguments)
+        except EngineError as problem:
+            raise ToolError(str(problem)) from None
+
+    return call
+
+
+class _Tools:
+    """The tools of the server, for one project."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    async def why(
+        self, hook: str = "", event: str = "", tool: str = "", args: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Say why a hook runs or does not, gate by gate, and what it decided lately. Without a hook: everything about the last call that was blocked in this project."""
+        if not hook:
+            newest = await self._run("trace", "list", "--blocked", "--limit=1", f"--project={self._project}")
+            if not newest:
+                return {"blocked": None, "note": "nothing was blocked in this project as far as traces go back"}
+            return {"blocked": newest[0], "records": await self._run("trace", "show", newest[0]["trace"])}
+        options = [f"--event={event}"] if event else []
+        options += [f"--tool={tool}"] if tool else []
+        options += [f"--args={json_codec.dump(args).decode()}"] if args is not None else []
+        found: dict[str, Any] = await self._run("why", *options, f"--project={self._project}", name=hook)
+        return found
+
+    async def emit(
+        self,
+        event: str = "before_tool",
+        tool: str = "",
+        args: dict[str, Any] | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Say what the hooks would answer to an event, such as the tool call {"command": "git push"} of the tool shell. Nothing happens: hooks run without effects."""
+
+        def build(engine: Engine) -> Event:
+            return engine.event(str(parse_event(event)), data, tool=tool, args=args)
+
+        return _tried_to_json(await try_event(self._project, build))
+
+    async def list(self) -> dict[str, Any]:
+        """List the hooks that are in force here: their events, what they do, and whether they are trusted."""
+        return {"hooks": await self._run("list", f"--project={self._project}")}
+
+    async def test(
+        self,
+        hook: str,
+        event: str = "",
+        tool: str = "",
+        args: dict[str, Any] | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Try one hook with an event, or with a sample of its own event, and say what it answers. Nothing happens: it runs without effects."""
+        options = EventArgs(tool=tool, data=data, args=args)
+        project = load_project(self._project, traced=False, records=False)
+        found = find_hook(project, hook)
+
+        def build(_engine: Engine) -> Event:
+            return build_event(project, found, event or found.on[0], options)
+
+        return _tried_to_json(await try_event(self._project, build, only=found.id))
+
+    async def _run(self, *words: str, name: str = "") -> Any:
+        """Run a command of Hookline that only reads, and return what it prints.
+
+        Raises:
+            ConfigError: It fails.
+        """
+        if name.startswith("-"):
+            raise ConfigError(f"there is no hook {name!r}")
+        # -P: a module of the project must not be loaded
+        line = [sys.executable, "-P", "-m", "hookline", *words, "--json", *([name] if name else [])]
+        process = await asyncio.create_subprocess_exec(
+            *line,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self._project,
+        )
+        try:
+            async with asyncio.timeout(_LONGEST):
+                stdout, stderr = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+        try:
+            value = json_codec.load(stdout)
+        except ValueError:
+            raise ConfigError(stderr.decode("utf-8", "replace").strip() or "it says nothing") from None
+        if isinstance(value, Mapping) and isinstance(problem := value.get("error"), Mapping):
+            raise ConfigError(str(problem.get("message")))
+        return value
+
+
+def _tried_to_json(tried: TriedEvent) -> dict[str, Any]:
+    value = {
+        "event": {"name": tried.event.name, "tool": tried.event.tool or None, "args": dict(tried.event.args)},
+        **outcome_to_json(tried.outcome),
+        "not_asked": [asdict(one) for one in tried.unasked],
+        # a hook that would ask a server may say no where nothing here did
+        "is_certain": not any(one.decides for one in tried.unasked),
+        "note": "nothing happened: hooks ran contained and without effects",
+    }
+    return {key: json_codec.load(json_codec.dump(item)) for key, item in value.items()}
 
 
 _NAME: Final = argument("name", "the name of the server", metavar="NAME")
@@ -419,8 +554,8 @@ COMMAND: Final = CliCommand(
             "add a server to your hookline.toml; without a URL or command, the one of another file is copied",
             _NAME,
             argument("target", "its URL, or behind -- its command", nargs="*", metavar="URL|COMMAND"),
-            argument("--header", "of a URL; may be given again", action="append", default=[], metavar="NAME=VALUE"),
-            argument("--env", "of a command; may be given again", action="append", default=[], metavar="KEY=VALUE"),
+            repeatable("--header", "of a URL; may be given again", metavar="NAME=VALUE"),
+            repeatable("--env", "of a command; may be given again", metavar="KEY=VALUE"),
             argument("--cwd", "the folder that a command runs in", default="", metavar="DIR"),
             argument("--to", "where it is written", choices=tuple(PLACES), default="user"),
             *EDIT_OPTIONS,
@@ -465,9 +600,7 @@ COMMAND: Final = CliCommand(
             run=_test,
         ),
         "serve": CliCommand(
-            "offer emit, why, list and test to an agent as MCP tools, on stdin and stdout",
-            *COMMON[:1],
-            run=_serve,
+            "offer emit, why, list and test to an agent as MCP tools, on stdin and stdout", *COMMON[:1], run=_serve
         ),
     },
     default_action="list",

@@ -9,11 +9,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.cli._command import CliCommand, argument, flag
+from hookline.cli._command import CliCommand, argument, flag, repeatable
 from hookline.cli._edit_session import EDIT_OPTIONS, EditSession, load_known_names, open_session
 from hookline.cli._output import print_error, print_line, render
 from hookline.cli.add import append_entries, start_file
-from hookline.cli.remove import remove_hooks
+from hookline.cli.edit import remove_hooks
 from hookline.config import edit
 from hookline.config.export import ExportEntry, ExportResult, ExportTarget, file_name, write
 from hookline.config.formats import FORMATS
@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source
 from hookline.model.names import resolve_agent
 from hookline.text import quote, suggest
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 _WRITTEN_HERE: Final = frozenset({Source.USER, Source.WORKSPACE})
 
@@ -221,10 +221,7 @@ class _Migration:
 
     def _export(self, hook: Hook, path: str, document: object) -> ExportResult:
         target = ExportTarget(
-            dialect=self._form.dialect,
-            known_names=load_known_names(),
-            document=document,
-            alone=len(self._hooks) == 1,
+            dialect=self._form.dialect, known_names=load_known_names(), document=document, alone=len(self._hooks) == 1
         )
         # The folder that scripts are relative to; empty if it is unknown where the new file will be read.
         root = "" if self._args.output else os.path.dirname(path)  # noqa: PTH120 - as above
@@ -285,7 +282,7 @@ COMMAND: Final = CliCommand(
     "write hooks of one system in the format of another; what cannot be carried over is listed",
     argument("source", "a file, a format, a dialect, or all", metavar="FROM"),
     argument("goal", f"{', '.join(FORMS)}, or a system's name", metavar="TO"),
-    argument("--hook", "only this one; may be given again", action="append", default=[]),
+    repeatable("--hook", "only this one; may be given again"),
     flag("--write", "write them where that system looks for them"),
     argument("--output", "write them to this file", type=Path, metavar="FILE"),
     flag("--remove-old", "take those that were carried whole out of their files"),

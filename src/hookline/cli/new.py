@@ -1,4 +1,4 @@
-"""`hookline new`: a hook that runs as it is, an event to try it with, and its entry in `hookline.toml`.
+"""`hookline init` and `hookline new`: a first `hookline.toml`, and a hook that runs as it is, with an event to try it.
 
 A template knows no dialect. Where an event keeps a value, and how an answer is written, is found by encoding marked
 texts with the dialect, so that a new dialect has its templates at once.
@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 import shutil
+import textwrap
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib import resources
@@ -21,9 +22,10 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._output import render
+from hookline.cli._output import pluralise, render
 from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
+from hookline.config.formats.native import KEYS
 from hookline.config.known_names import KnownNames
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.debug.samples import sample
@@ -35,6 +37,59 @@ from hookline.model.verdict import Decision, Effect, EffectKind, Outcome
 from hookline.project import Project
 from hookline.text import quote, suggest
 from hookline.wiring import native_names
+
+_WIDTH: Final = 118
+
+
+def _init(args: argparse.Namespace) -> int:
+    """Write the file unless there is one, and print the next steps."""
+    project = load_from_args(args)
+    folder = project.folders.config if args.user else project.root
+    path = folder / "hookline.toml"
+    is_new = not path.is_symlink() and not path.exists()
+    if is_new:
+        with UndoLog(project.folders.data).transaction() as apply:
+            apply([FileEdit(str(path), None, make_starting_text(user=args.user).encode())], f"started {path}")
+        project = load_from_args(args)
+    full = str(folder.resolve() / path.name)
+    hooks = next((file.hooks for file in project.loaded.loaded_files if file.path == full), 0)
+    others = [file for file in project.loaded.loaded_files if file.path != full and file.hooks]
+    option = f" --project {shlex.quote(str(args.project))}" if args.project else ""
+    approve = [f"hookline trust approve hello{option}"] if is_new and not args.user else []
+    example = [f"hookline test hello{option}"] if is_new else []
+    steps = [*approve, *example, f"hookline list{option}", f"hookline new NAME --event before_tool{option}"]
+    value = {
+        "path": str(path),
+        "created": is_new,
+        "hooks": hooks,
+        "others": [{"path": file.path, "dialect": file.dialect, "hooks": file.hooks} for file in others],
+        "next": steps,
+    }
+    count = pluralise(hooks, "hook") if hooks else "no hook"
+    return render(
+        args,
+        value,
+        f"{path} is there now, with one hook, hello, that greets you when a session starts."
+        if is_new
+        else f"{path} is there already, with {count}; it was left as it is.",
+        *(f"Found, too: {file.path} ({file.dialect}, {pluralise(file.hooks, 'hook')})" for file in others),
+        "Go on with:",
+        *(f"  {step}" for step in steps),
+    )
+
+
+def make_starting_text(*, user: bool) -> str:
+    """Return a file with one harmless hook and an explanation of every key."""
+    whose = "Your own hooks, for every project." if user else "Hooks of this project. Each person approves them first."
+    text = _read_template("hookline.toml.tmpl")
+    longest = max(map(len, KEYS))
+    lines: list[str] = []
+    for name, key in KEYS.items():
+        head = f"#   {name.ljust(longest)}  "
+        indent = "#".ljust(len(head))
+        lines += textwrap.wrap(f"{head}{key.about}", _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return text.replace("@whose@", whose).replace("@keys@", "\n".join(lines))
+
 
 # Templates answer with one line of JSON; the dialects of agents have answers that are empty, or an exit code.
 SUPPORTED_DIALECTS: Final = tuple(name for name, dialect in DIALECTS.items() if not dialect.SPEC.is_agent)
@@ -96,7 +151,7 @@ class NewHook(Struct, frozen=True, kw_only=True):
 def make_script(plan: NewHook) -> str:
     """Return the text of the hook."""
     language = LANGUAGES[plan.language]
-    text = _read(f"{plan.language}/{plan.template}{language.ending}.tmpl")
+    text = _read_template(f"{plan.language}/{plan.template}{language.ending}.tmpl")
     return _fill(text, _make_values(plan, language))
 
 
@@ -130,11 +185,11 @@ def make_entry(plan: NewHook) -> dict[str, object]:
 
 def find_check(event: EventName) -> TemplateCheck:
     """Return what the templates check in an event."""
-    checks = msgspec.toml.decode(_read("checks.toml"), type=_Checks)
+    checks = msgspec.toml.decode(_read_template("checks.toml"), type=_Checks)
     return checks.checks[checks.events[event]]
 
 
-def _read(name: str) -> str:
+def _read_template(name: str) -> str:
     return resources.files("hookline").joinpath("templates", *name.split("/")).read_text("utf-8")
 
 
@@ -160,7 +215,7 @@ def _make_values(plan: NewHook, language: Language) -> dict[str, str]:
     values |= {name: language.answer(document) for name, document in answers.items()}
     wants_id = plan.language == "bash" and _ID in json_codec.dump(answers["pass"]).decode()
     for name in ("reader", "quoted"):
-        values[name] = _fill(_read(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
+        values[name] = _fill(_read_template(f"bash/_{name}.sh.tmpl"), values).rstrip("\n")
     values["id_reader"] = values["reader"] if wants_id else ""
     values["id"] = "id=$(look_up json id)" if wants_id else ""
     return values
@@ -259,8 +314,6 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ),
 }
 
-TARGETS: Final = ("user", "project")
-
 # becomes a file name, and part of comments in the script
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _ON: Final = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,80}")
@@ -274,7 +327,7 @@ class _Files(Struct, frozen=True, kw_only=True):
     payload: Path
 
 
-def run(args: argparse.Namespace) -> int:
+def _new(args: argparse.Namespace) -> int:
     """Write the hook, all of its files or none."""
     plan = _make_plan(args)
     project = load_from_args(args)
@@ -410,21 +463,30 @@ def _shorten(path: Path) -> str:
         return str(path)
 
 
-COMMAND: Final = CliCommand(
-    "write a new hook that runs at once, with an event to try it",
-    argument("name", "what the hook is called; its files, too"),
-    argument("--event", "when it runs; `hookline events` lists them", required=True),
-    argument("--lang", f"{', '.join(LANGUAGES)}; python unless you say", default="python"),
-    argument(
-        "--template",
-        "logging: keep a line about each event; validation: deny what matches a pattern; context: tell the model "
-        "something; policy: deny, ask or allow by a table; validation unless you say",
-        default="validation",
+COMMANDS: Final = {
+    "init": CliCommand(
+        "start with a hookline.toml that works and explains itself",
+        flag("--user", "your own hooks, for every project"),
+        *COMMON,
+        example="--user",
+        run=_init,
     ),
-    argument("--dialect", "the dialect of the hook", default="hookline"),
-    argument("--to", "your own hooks, or those of the project", choices=TARGETS, default="user"),
-    flag("--force", "write over an earlier hook of this name"),
-    *COMMON,
-    example="guard --event before_tool --lang python --template validation",
-    run=run,
-)
+    "new": CliCommand(
+        "write a new hook that runs at once, with an event to try it",
+        argument("name", "what the hook is called; its files, too"),
+        argument("--event", "when it runs; `hookline events` lists them", required=True),
+        argument("--lang", f"{', '.join(LANGUAGES)}; python unless you say", default="python"),
+        argument(
+            "--template",
+            "logging: keep a line about each event; validation: deny what matches a pattern; context: tell the model "
+            "something; policy: deny, ask or allow by a table; validation unless you say",
+            default="validation",
+        ),
+        argument("--dialect", "the dialect of the hook", default="hookline"),
+        argument("--to", "your own hooks, or those of the project", choices=("user", "project"), default="user"),
+        flag("--force", "write over an earlier hook of this name"),
+        *COMMON,
+        example="guard --event before_tool --lang python --template validation",
+        run=_new,
+    ),
+}

@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, OneOf, argument, flag, number
-from hookline.cli._describe import truncate
 from hookline.cli._output import (
     ProgressBar,
     Table,
@@ -25,14 +24,14 @@ from hookline.cli._output import (
     progress,
     render,
 )
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import find_root, truncate
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.cli._terminal import confirm
 from hookline.errors import ConfigError
 from hookline.model.job import InboxMessage, Job, JobState
 from hookline.stores import worker_registry
 from hookline.stores.queue import SqliteQueue
-from hookline.user_dirs import find_user_dirs, working_folder
+from hookline.user_dirs import find_user_dirs
 
 _JOBS: Final = 4
 _MOST_JOBS: Final = 64
@@ -51,7 +50,7 @@ class _QueueView(NamedTuple):
 
 
 def _open_queue(args: argparse.Namespace, *, everywhere: bool = False) -> _QueueView:
-    root = (get_project_dir(args) or working_folder()).absolute()
+    root = find_root(args)
     data = find_user_dirs(root).data
     queue = SqliteQueue(data / "queue.db", wake=partial(worker_registry.ensure_worker, data, str(root)))
     # letters are stored under the real path of the project
@@ -127,15 +126,9 @@ def _retry(args: argparse.Namespace) -> int:
 def _drop(args: argparse.Namespace) -> int:
     place, chosen = _choose(args)
     running = [one.id for one in chosen if isinstance(one, Job) and one.state is JobState.RUNNING]
-    if (
-        chosen
-        and not args.yes
-        and not confirm(
-            ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)],
-            "Throw them away?",
-            otherwise="look with `hookline queue list`, then drop with --yes",
-        )
-    ):
+    shown = ["These are thrown away:", *(f"  {one.id}  {one.hook}" for one in chosen)]
+    otherwise = "look with `hookline queue list`, then drop with --yes"
+    if chosen and not args.yes and not asyncio.run(confirm(shown, "Throw them away?", otherwise=otherwise)):
         print_error("nothing was dropped")
         return 1
     count = place.queue.drop(one.id for one in chosen)
@@ -215,7 +208,7 @@ def _work(args: argparse.Namespace) -> int:
 async def _run_worker(args: argparse.Namespace) -> int:
     from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
-    data = find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data
+    data = find_user_dirs(find_root(args)).data
     worker = Worker(data, jobs=args.jobs)
     until = Until.NOTHING_DUE if args.once else Until.EMPTY if args.until_empty else Until.ENDED
     if until is Until.ENDED:
@@ -270,11 +263,7 @@ COMMAND: Final = CliCommand(
         ),
         "retry": CliCommand("run jobs again that failed", *_CHOICE, example="--dead", run=_retry),
         "drop": CliCommand(
-            "throw jobs or letters away",
-            *_CHOICE,
-            flag("--yes", "do not ask"),
-            example="3f9a --yes",
-            run=_drop,
+            "throw jobs or letters away", *_CHOICE, flag("--yes", "do not ask"), example="3f9a --yes", run=_drop
         ),
         "work": CliCommand(
             "run what waits, of every project",

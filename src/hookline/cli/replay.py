@@ -8,17 +8,9 @@ from typing import Final
 
 from msgspec.structs import asdict
 
-from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count, parse_moment
-from hookline.cli._output import (
-    Table,
-    format_clock,
-    format_span,
-    pluralise,
-    print_error,
-    progress,
-    render,
-)
-from hookline.cli._project import get_project_dir, parse_dialect
+from hookline.cli._command import COMMON, CliCommand, argument, flag, parse_count, parse_dialect, parse_moment
+from hookline.cli._output import Table, format_clock, format_span, pluralise, print_error, progress, render
+from hookline.cli._project import get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
 from hookline.errors import ConfigError
 from hookline.replay.recording import Recording, read_recording, read_records
@@ -32,13 +24,10 @@ _MOST_ROWS: Final = 100
 _HEAD: Final = ("time", "agent", "subject", "was", "would be", "hook", "reason")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Replay what the arguments name."""
-    return run_until_terminated(_replay(args))
-
-
 async def _replay(args: argparse.Namespace) -> int:
-    recording = _read_files(args) if args.files else _read_traces(args)
+    recording = Recording() if args.files else _read_traces(args)
+    for path in args.files:
+        recording.add(read_recording(path))
     recording.select(session=args.session, agent=args.agent or "", since=args.since or 0.0, limit=args.limit or 0)
     choice = HookChoice(project=get_project_dir(args), config=args.config, only=args.hook, uncontained=args.uncontained)
     if args.config is not None and not args.config.is_dir():
@@ -58,23 +47,12 @@ async def _replay(args: argparse.Namespace) -> int:
     return CHANGED if report.changes or report.problems or not report.events else 0
 
 
-def _read_files(args: argparse.Namespace) -> Recording:
-    recording = Recording()
-    for path in args.files:
-        recording.add(read_recording(path))
-    return recording
-
-
 def _read_traces(args: argparse.Namespace) -> Recording:
     root = get_project_dir(args)
     traces = TraceQueries(find_user_dirs(root).data / "traces.db")
     since = args.since or (0.0 if args.session else time.time() - _DAY)
-    wanted = TraceFilter(
-        session=args.session,
-        host=args.agent or "",
-        since=since,
-        project=str(root) if root is not None else "",
-    )
+    project = str(root) if root is not None else ""
+    wanted = TraceFilter(session=args.session, host=args.agent or "", since=since, project=project)
     return read_records(traces.matching(wanted))
 
 
@@ -83,10 +61,8 @@ def _describe(report: ReplayReport) -> Iterator[str | Table]:
         yield "there is no such event to replay; `hookline trace list` shows what was recorded"
         return
     total = f"{report.events:,}"
-    yield (
-        f"{total} {'event' if report.events == 1 else 'events'} replayed against {pluralise(report.hooks, 'hook')} "
-        f"in {format_span(report.seconds)}"
-    )
+    events = f"{total} {'event' if report.events == 1 else 'events'}"
+    yield f"{events} replayed against {pluralise(report.hooks, 'hook')} in {format_span(report.seconds)}"
     for change, count in report.counts.items():
         was, _, now = change.partition(" -> ")
         yield f"was {was}, would be {now}: {count:,} of {total}"
@@ -94,13 +70,11 @@ def _describe(report: ReplayReport) -> Iterator[str | Table]:
         yield "nothing would be decided otherwise"
     else:
         yield ""
-        yield Table(
-            _HEAD,
-            [
-                (format_clock(one.at), one.agent, one.subject or one.event, one.was, one.now, one.hook, one.reason)
-                for one in report.changes[:_MOST_ROWS]
-            ],
-        )
+        rows = [
+            (format_clock(one.at), one.agent, one.subject or one.event, one.was, one.now, one.hook, one.reason)
+            for one in report.changes[:_MOST_ROWS]
+        ]
+        yield Table(_HEAD, rows)
         if len(report.changes) > _MOST_ROWS:
             yield f"and {len(report.changes) - _MOST_ROWS:,} more; --json has all of them"
     for one in report.skipped:
@@ -132,5 +106,5 @@ COMMAND: Final = CliCommand(
     flag("--uncontained", "run the processes of hooks even where this machine cannot contain them"),
     *COMMON,
     example="--since 7d --hook no-force-push",
-    run=run,
+    run=lambda args: run_until_terminated(_replay(args)),
 )

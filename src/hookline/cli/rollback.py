@@ -17,18 +17,14 @@ from hookline.engine.turns import Compensation, select_turn
 from hookline.errors import ConfigError
 from hookline.model.hook import make_undo_hook
 from hookline.project import Project
-from hookline.views.hook_view import describe_target
+from hookline.views import describe_target
 
 _NOTHING: Final = "nothing can be taken back: no hook with `undo` ran, or all of it was taken back"
 
 
-def run(args: argparse.Namespace) -> int:
+async def _roll_back(args: argparse.Namespace) -> int:
     """List what can be taken back, or take it back, the latest run first."""
     project = load_from_args(args, traced=True)
-    return asyncio.run(_roll_back(args, project))
-
-
-async def _roll_back(args: argparse.Namespace, project: Project) -> int:
     async with project.engine as engine:
         pending = await engine.compensations.list_pending()
         if args.list:
@@ -39,7 +35,7 @@ async def _roll_back(args: argparse.Namespace, project: Project) -> int:
         verb = "Forget" if args.forget else "Take back"
         lines = [f"{verb} what {pluralise(len(runs), 'hook run')} did, the latest first:"]
         lines += [f"  {run.hook}, {run.event.name}: {describe_undo(engine, run)}" for run in runs]
-        if not args.yes and not confirm(lines, f"{verb} it?", otherwise="look with --list, then say --yes"):
+        if not args.yes and not await confirm(lines, f"{verb} it?", otherwise="look with --list, then say --yes"):
             print_error("nothing was taken back")
             return 1
         if args.forget:
@@ -100,16 +96,13 @@ def _show(args: argparse.Namespace, pending: Sequence[Compensation], project: Pr
     ]
     rows = [
         [
-            format_time(args, run.at),
-            run.session[:12],
-            str(run.turn),
-            run.event.name,
-            run.hook,
+            *(format_time(args, run.at), run.session[:12], str(run.turn), run.event.name, run.hook),
             describe_undo(project.engine, run),
         ]
         for run in pending
     ]
-    return render(args, value, Table(["when", "session", "turn", "event", "hook", "undo"], rows) if rows else _NOTHING)
+    table = Table(["when", "session", "turn", "event", "hook", "undo"], rows, nothing=_NOTHING)
+    return render(args, value, table)
 
 
 def describe_undo(engine: Engine, run: Compensation) -> str:
@@ -132,5 +125,5 @@ COMMAND: Final = CliCommand(
     ABSOLUTE,
     *COMMON,
     example="--list",
-    run=run,
+    run=lambda args: asyncio.run(_roll_back(args)),
 )

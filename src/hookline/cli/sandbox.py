@@ -10,16 +10,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.cli._command import COMMON, PROJECT, CliCommand, ExitCode, OneOf, argument, flag
-from hookline.cli._output import print_error, print_fields, print_json, print_line
-from hookline.cli._project import EVENT_OPTIONS, build_event, hook_error, load_from_args, read_event_options
-from hookline.cli._run_hooks import run_until_terminated
-from hookline.cli._sandbox import (
-    SANDBOX,
-    describe_last_layers,
-    find_last_contained,
-    get_layers,
-    machine_to_json,
+from hookline.cli._edit_session import SANDBOX
+from hookline.cli._output import format_ago, print_error, print_fields, print_json, print_line
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    build_event,
+    hook_error,
+    load_from_args,
+    read_event_options,
+    read_records,
 )
+from hookline.cli._run_hooks import run_until_terminated
 from hookline.config.keys import to_file_value
 from hookline.config.toml import key_line
 from hookline.debug.footprint import Footprint, RunFolders, Tracer, suggest_sandbox
@@ -30,6 +31,7 @@ from hookline.kinds.command.command import Command
 from hookline.model.event import Event
 from hookline.model.hook import Hook
 from hookline.model.plan import Plan
+from hookline.model.record import Record
 from hookline.model.sandbox import LEVELS
 from hookline.model.sandbox import PROJECT as PROJECT_LEVEL
 from hookline.process.containment import (
@@ -47,27 +49,35 @@ from hookline.process.foreground import run_in_foreground
 from hookline.process.hook_state import find_state_root
 from hookline.project import Project
 from hookline.trust.policy import suggest_approval
-from hookline.views.hook_lookup import find_hook
-from hookline.views.hook_view import containment_to_json, describe_containment, explain_containment
+from hookline.views import containment_to_json, describe_containment, explain_containment, find_hook
+
+
+def _get_layers(record: Record) -> list[str]:
+    """Return the layers that were in force in a run."""
+    layers = record.detail.get("sandbox")
+    return [str(layer) for layer in layers] if isinstance(layers, list | tuple) else []
+
 
 _NOT_FOUND: Final = 127
 _SHORTEST_NAME: Final = 3
 _MOST_SHOWN: Final = 5
 
 
-def explain(args: argparse.Namespace) -> int:
+def _explain(args: argparse.Namespace) -> int:
     """Say what a hook may do, why, and what holds it to that."""
     project = load_from_args(args)
     hook = find_hook(project, args.hook)
     sandbox = hook.containment
-    last = find_last_contained(project, hook)
+    # the last run that says which layers were in force
+    last = next((run for run in reversed(read_records(project, hook)) if run.detail.get("sandbox")), None)
+    can_contain, layers, lacking = find_layers().can_contain, list_layers(sandbox), list_lacking(sandbox)
     if args.json:
         print_json(
             {
                 "id": hook.id,
                 "sandbox": containment_to_json(hook),
-                "machine": machine_to_json(sandbox),
-                "lately": {"at": last.at, "layers": get_layers(last)} if last is not None else None,
+                "machine": {"can_contain": can_contain, "layers": layers, "lacking": lacking},
+                "lately": {"at": last.at, "layers": _get_layers(last)} if last is not None else None,
             }
         )
         return 0
@@ -78,32 +88,19 @@ def explain(args: argparse.Namespace) -> int:
         return 0
     key = make_cell_key(hook, str(project.root))
     if key is not None and "." in sandbox.write and not key.has_project:
-        sentences = (
-            *sentences,
-            "writes nothing of the project all the same: that is your home folder, or one around it",
-        )
+        why_not = "writes nothing of the project all the same: that is your home folder, or one around it"
+        sentences = (*sentences, why_not)
     fields = [("it", "\n".join(sentences)), ("why", explain_containment(hook))]
     if sandbox.is_contained:
-        fields += [
-            (
-                "held by",
-                ", ".join(list_layers(sandbox))
-                if find_layers().can_contain
-                else "nothing: this machine cannot contain it",
-            ),
-            ("lacking", "\n".join(list_lacking(sandbox))),
-            ("last run", describe_last_layers(last)),
-        ]
+        held = ", ".join(layers) if can_contain else "nothing: this machine cannot contain it"
+        traced = f"{', '.join(_get_layers(last))} ({format_ago(last.at)})" if last else "no contained run was traced"
+        fields += [("held by", held), ("lacking", "\n".join(lacking)), ("last run", traced)]
     print_fields(fields, indent="  ")
     return 0
 
 
-def suggest(args: argparse.Namespace) -> int:
-    """Run a hook once under strace, and print the smallest sandbox that it needs."""
-    return run_until_terminated(_suggest(args))
-
-
 async def _suggest(args: argparse.Namespace) -> int:
+    """Run a hook once under strace, and print the smallest sandbox that it needs."""
     options = read_event_options(args)
     project = load_from_args(args)
     hook = find_hook(project, args.hook)
@@ -194,9 +191,8 @@ def _list_notes(footprint: Footprint, execution: Execution, project: Project, *,
     secrets = Secrets(home, (str(project.folders.data),)).paths
     read = sorted({one for one in secrets for path in footprint.read if path == one or path.startswith(f"{one}/")})
     if read:
-        shown = ", ".join(read[:_MOST_SHOWN]) + (
-            f" and {len(read) - _MOST_SHOWN} more" if len(read) > _MOST_SHOWN else ""
-        )
+        more = f" and {len(read) - _MOST_SHOWN} more" if len(read) > _MOST_SHOWN else ""
+        shown = f"{', '.join(read[:_MOST_SHOWN])}{more}"
         yield (
             f"it read {shown}, which no contained hook may: give it what it needs in a variable (sandbox.env), "
             'or trust it with everything: sandbox = "none"'
@@ -208,7 +204,7 @@ def _list_notes(footprint: Footprint, execution: Execution, project: Project, *,
         yield f"it failed, so this may be less than it needs: {failure.message}"
 
 
-def run_command(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     """Run any command contained."""
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
@@ -221,8 +217,11 @@ def run_command(args: argparse.Namespace) -> int:
     project = load_from_args(args)
     key = CellKey(sandbox, os.path.realpath(project.root), os.path.realpath(project.folders.home))
     containment = Containment((str(project.folders.data),), state_root=find_state_root(project.folders.data))
+    if not sandbox.is_contained:
+        # it has all variables
+        key = replace(key, sandbox=replace(sandbox, env=tuple(os.environ)))
     try:
-        cell = containment.acquire(key) if sandbox.is_contained else Cell(key=replace_env(key), layers=("uncontained",))
+        cell = containment.acquire(key) if sandbox.is_contained else Cell(key=key, layers=("uncontained",))
     except OSError as problem:
         raise ConfigError(f"not run, because it could not be contained: {problem.strerror or problem}") from None
     try:
@@ -245,12 +244,8 @@ def run_command(args: argparse.Namespace) -> int:
     return code
 
 
-def replace_env(key: CellKey) -> CellKey:
-    """Return a key for a command that is not contained, and has all variables."""
-    return replace(key, sandbox=replace(key.sandbox, env=tuple(os.environ)))
-
-
 _HOOK: Final = argument("hook", "the hook's id or name")
+
 
 COMMAND: Final = CliCommand(
     "say what a hook may do, find out what it needs, or try a command under a level",
@@ -260,7 +255,7 @@ COMMAND: Final = CliCommand(
             _HOOK,
             *COMMON,
             example="lint",
-            run=explain,
+            run=_explain,
         ),
         "suggest": CliCommand(
             "run a hook once under strace, and print the smallest `sandbox` that it needs; only hooks that may run",
@@ -269,15 +264,13 @@ COMMAND: Final = CliCommand(
             *EVENT_OPTIONS,
             *COMMON,
             example="lint --tool edit_file",
-            run=suggest,
+            run=lambda args: run_until_terminated(_suggest(args)),
         ),
         "run": CliCommand(
             "run any command as a hook with this level would run in this project; its exit code is the command's",
             OneOf(
                 (
-                    argument(
-                        "--level", "the level; project unless it is given", choices=list(LEVELS), default="project"
-                    ),
+                    argument("--level", "the level; project unless it is given", choices=[*LEVELS], default="project"),
                     SANDBOX,
                 )
             ),
@@ -285,7 +278,7 @@ COMMAND: Final = CliCommand(
             flag("-v --verbose", "say on stderr which layers are in force, and what is lacking"),
             argument("words", "the command, behind --", nargs=argparse.REMAINDER, metavar="COMMAND"),
             example="--level read-only -- make test",
-            run=run_command,
+            run=_run,
         ),
     },
 )

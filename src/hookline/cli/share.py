@@ -24,7 +24,7 @@ from hookline.errors import ConfigError
 from hookline.model.hook import Hook, describe_actions
 from hookline.project import Project
 from hookline.text import quote, redact
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 # names of values that are secrets
 _SECRET_NAME: Final = re.compile(r"token|secret|passw|api_?-?key|authorization|cookie|credential", re.IGNORECASE)
@@ -122,22 +122,16 @@ class Packer:
             )
         places = {path: self._add_file(hook, path, content) for path, content in files.items()}
         moved = _rename_files(hook, places)
-        for text in (
-            " ".join([moved.command, *moved.args]),
-            moved.url,
-            moved.prompt,
-            moved.judge,
-            describe_actions(moved),
-        ):
+        command = " ".join([moved.command, *moved.args])
+        for text in (command, moved.url, moved.prompt, moved.judge, describe_actions(moved)):
             if redact(text) != text and not self._as_is:
                 raise hook_error(
                     hook,
                     f"what hook {quote(hook.id)} runs looks like it has a secret in it; put it into the environment, "
                     "or carry it all the same with --as-is",
                 )
-        written = write_hook(
-            self._strip(moved), "native", ExportTarget(dialect="hookline", known_names=self._known_names)
-        )
+        target = ExportTarget(dialect="hookline", known_names=self._known_names)
+        written = write_hook(self._strip(moved), "native", target)
         if not written.entries:
             raise hook_error(hook, "; ".join(written.losses))
         self.left_out += written.losses
@@ -151,8 +145,7 @@ class Packer:
         name = _get_module_path(hook, path) or next(inside, "")
         if not name:
             raise hook_error(
-                hook,
-                f"hook {quote(hook.id)} needs {path}, which is outside its folder; copy it beside the hook first",
+                hook, f"hook {quote(hook.id)} needs {path}, which is outside its folder; copy it beside the hook first"
             )
         file = PackFile(path=name, content=content, executable=os.access(path, os.X_OK))
         present = self._files.get(name)

@@ -1,6 +1,7 @@
-"""`hookline test HOOK`: run one hook for real, and show everything it answered; or run the tests beside hooks."""
+"""`hookline test` and `hookline trigger`: try one hook and show what it answered, run the tests beside hooks, or start a hook by hand."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -8,28 +9,39 @@ from typing import Final
 from msgspec.structs import asdict, replace
 
 from hookline import json_codec
-from hookline.cli._command import COMMON, CliCommand, argument, flag
-from hookline.cli._describe import describe_usage, truncate
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag, parse_dialect, parse_events
+from hookline.cli._edit_session import SANDBOX
 from hookline.cli._output import (
     CellStyle,
+    Table,
     TextStyle,
     format_span,
     print_error,
     print_fields,
     print_json,
     print_line,
+    render,
     style_word,
 )
 from hookline.cli._project import (
     EVENT_OPTIONS,
     build_event,
+    describe_location,
+    describe_usage,
+    hook_error,
     load_from_args,
-    parse_dialect,
-    parse_events,
     read_event_options,
+    read_object,
+    truncate,
 )
-from hookline.cli._run_hooks import VERBOSE_OPTIONS, run_until_terminated, start_live_view
-from hookline.cli._sandbox import SANDBOX
+from hookline.cli._run_hooks import (
+    VERBOSE_OPTIONS,
+    finish_live_view,
+    print_failures,
+    redirect_stdout_to_stderr,
+    run_until_terminated,
+    start_live_view,
+)
 from hookline.cli._terminal import NO_INPUT, open_prompt
 from hookline.config.document import Severity
 from hookline.debug.explain import explain
@@ -38,15 +50,17 @@ from hookline.engine import merge
 from hookline.engine.engine import Engine
 from hookline.engine.runner import Execution
 from hookline.errors import ConfigError
-from hookline.model.event import CUSTOM_PREFIX, Event
+from hookline.model.event import CUSTOM_PREFIX, Event, EventName
 from hookline.model.exchange import Answer, Reply
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Plan
 from hookline.model.sandbox import Sandbox
+from hookline.model.verdict import Outcome, outcome_to_json
 from hookline.project import Project
 from hookline.replay.hook_tests import run_hook_tests
+from hookline.text import quote, shell_quote
 from hookline.trust.policy import suggest_approval
-from hookline.views.hook_lookup import find_hook
+from hookline.views import find_hook
 
 FAILED: Final = 1
 _SHOWN: Final = 200
@@ -113,14 +127,10 @@ async def _run_tests(args: argparse.Namespace, project: Project, hooks: Sequence
                 print_line(f"         {line}")
     for problem in broken:
         print_error(str(problem))
-    print_line(f"{len(results) - len(failed)} passed, {len(failed)} failed; {_count_untested(untested)}")
+    without = f"{untested} {'hook has' if untested == 1 else 'hooks have'} no [[hook.test]]"
+    summary = without if untested else "every hook has a test"
+    print_line(f"{len(results) - len(failed)} passed, {len(failed)} failed; {summary}")
     return FAILED if failed or broken else 0
-
-
-def _count_untested(untested: int) -> str:
-    if not untested:
-        return "every hook has a test"
-    return f"{untested} {'hook has' if untested == 1 else 'hooks have'} no [[hook.test]]"
 
 
 async def _try(args: argparse.Namespace) -> int:
@@ -196,11 +206,7 @@ def _to_json(
 
 
 def _output_to_json(output: Reply | Answer) -> dict[str, object]:
-    return {
-        "stdout": _decode(output.stdout),
-        "stderr": _decode(output.stderr),
-        "exit_code": output.exit_code,
-    }
+    return {"stdout": _decode(output.stdout), "stderr": _decode(output.stderr), "exit_code": output.exit_code}
 
 
 def _list_fields(
@@ -244,21 +250,118 @@ def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json_codec.dump(value).decode()
 
 
-COMMAND: Final = CliCommand(
-    "run the tests beside a hook; or run one hook for real with a sample event, or your own, and show what it said; "
-    "exit 0 when the tests passed or it gave an answer, be it a no, and 1 when one failed or may not run",
-    argument("hook", "the hook's id or name", nargs="?"),
-    flag("--all", "run the tests of all hooks, [[hook.test]], without effects"),
-    flag("--uncontained", "run tests even where this machine cannot contain the processes of hooks"),
-    argument("--event", "the event, instead of the hook's first", default="", metavar="E"),
-    *EVENT_OPTIONS,
-    argument(
-        "--as", "also show what a host of this dialect would get", dest="host", type=parse_dialect, metavar="DIALECT"
+def _list_startable(args: argparse.Namespace) -> int:
+    project = load_from_args(args)
+    hooks = [hook for hook in project.hooks if EventName.USER_TRIGGERED in hook.on and hook.enabled]
+    rows = [(hook.id, hook.kind, describe_location(hook, project)) for hook in hooks]
+    value = [
+        {"id": hook.id, "name": hook.name or None, "kind": hook.kind, "file": row[-1]}
+        for hook, row in zip(hooks, rows, strict=True)
+    ]
+    nothing = 'no hook can be started by hand; one that can says `on = "user_triggered"`'
+    return render(args, value, Table(("hook", "kind", "file"), rows, nothing=nothing))
+
+
+def _trigger(args: argparse.Namespace) -> int:
+    """Start the hook; return 0 if it ran, 2 if it denied."""
+    if args.list:
+        return _list_startable(args)
+    if args.hook is None:
+        raise ConfigError("name the hook; `hookline trigger --list` shows those that can be started by hand")
+    return run_until_terminated(_start(args))
+
+
+async def _start(args: argparse.Namespace) -> int:
+    if args.input == args.data == "-":
+        raise ConfigError("--input and --data cannot both be read from stdin")
+    data = read_object(args.data, "--data") or {}
+    if args.input == "-" and sys.stdin is None:
+        raise ConfigError("--input is to be read from stdin, which is closed")
+    if args.input is not None:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace") if args.input == "-" else args.input
+        data["input"] = text
+    prompt = open_prompt(no_input=args.no_input)
+    project = load_from_args(args, approve=prompt, traced=True)
+    async with project.engine as engine:
+        for problem in engine.problems:
+            print_error(f"hookline: {problem}")
+        hook = find_hook(project, args.hook)
+        if EventName.USER_TRIGGERED not in hook.on:
+            raise hook_error(
+                hook,
+                f"hook {quote(hook.id)} waits for {', '.join(hook.on)} and would not know what to do with this; "
+                f"`hookline test {shell_quote(hook.id)}` tries it with a sample, and "
+                '`on = [..., "user_triggered"]` lets it be started by hand',
+            )
+        if not project.is_active(hook):
+            switch = "HOOKS_ENABLED, or `enabled` in the settings"
+            raise ConfigError(f"hooks are switched off ({switch}), so it does not run")
+        event = engine.event(EventName.USER_TRIGGERED, {**data, "hook": hook.name or hook.id})
+        if prompt is not None:
+            prompt.set_context(engine.trust, cwd=event.cwd)
+        start_live_view(args, engine)
+        with redirect_stdout_to_stderr():
+            outcome = await engine.start(hook, event)
+        await finish_live_view(args, engine, outcome)
+        return _report_run(args, hook, outcome)
+
+
+def _report_run(args: argparse.Namespace, hook: Hook, outcome: Outcome) -> int:
+    # a user who starts a hook wants it to run: a hook that did not run, or failed, is an error
+    code = ExitCode.BLOCKED if outcome.blocked else 1 if outcome.failures or not outcome.verdicts else 0
+    if args.json:
+        print_json(outcome_to_json(outcome))
+        return code
+    texts = (*outcome.context, *outcome.messages, *outcome.follow_ups)
+    for text in texts:
+        print_line(text, broken=True)
+    print_failures(outcome)
+    for skip in outcome.skipped:
+        advice = f"; {suggest_approval(skip.hook)}" if skip.gate == "trust" else ""
+        print_error(f'hook "{skip.hook.id}" did not run: {skip.reason}{advice}')
+    if outcome.blocked:
+        print_error(outcome.reason, broken=True)
+    elif outcome.verdicts and not outcome.failures and not texts:
+        verdict = outcome.verdicts[0]
+        ran = "was not asked: it gave this answer before" if verdict.cached else "ran"
+        result = f"was put into the queue: hookline queue show {verdict.job}" if verdict.job else ran
+        print_line(f'hook "{hook.id}" {result}')
+    return code
+
+
+COMMANDS: Final = {
+    "test": CliCommand(
+        "run the tests beside a hook; or run one hook for real with a sample event, or your own, and show what it said; "
+        "exit 0 when the tests passed or it gave an answer, be it a no, and 1 when one failed or may not run",
+        argument("hook", "the hook's id or name", nargs="?"),
+        flag("--all", "run the tests of all hooks, [[hook.test]], without effects"),
+        flag("--uncontained", "run tests even where this machine cannot contain the processes of hooks"),
+        argument("--event", "the event, instead of the hook's first", default="", metavar="E"),
+        *EVENT_OPTIONS,
+        argument(
+            "--as",
+            "also show what a host of this dialect would get",
+            dest="host",
+            type=parse_dialect,
+            metavar="DIALECT",
+        ),
+        SANDBOX,
+        *COMMON,
+        NO_INPUT,
+        *VERBOSE_OPTIONS,
+        example="""guard --tool shell --args '{"command": "rm -rf /"}'""",
+        run=run,
     ),
-    SANDBOX,
-    *COMMON,
-    NO_INPUT,
-    *VERBOSE_OPTIONS,
-    example="""guard --tool shell --args '{"command": "rm -rf /"}'""",
-    run=run,
-)
+    "trigger": CliCommand(
+        "start one hook by hand, with the event user_triggered",
+        argument("hook", "the hook; --list shows those that can be started", nargs="?"),
+        flag("--list", "show the hooks that can be started by hand"),
+        argument("--input", "what to say to the hook; - reads it from stdin", metavar="TEXT|-"),
+        argument("--data", "further fields of the event", metavar="JSON|@FILE|-"),
+        *COMMON,
+        NO_INPUT,
+        *VERBOSE_OPTIONS,
+        example='release-notes --input "since v1.4"',
+        run=_trigger,
+    ),
+}

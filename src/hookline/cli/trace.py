@@ -1,4 +1,4 @@
-"""`hookline trace`: what happened, event by event."""
+"""`hookline trace` and `hookline stats`: what happened, event by event, and how the hooks have done."""
 
 import argparse
 import os
@@ -22,15 +22,17 @@ from hookline.cli._command import (
     argument,
     flag,
     parse_count,
+    parse_dialect,
+    parse_event,
     parse_moment,
     parse_span,
 )
-from hookline.cli._describe import describe_usage, get_duration
 from hookline.cli._output import (
     CellStyle,
     Line,
     Table,
     TextStyle,
+    format_ago,
     format_clock,
     format_span,
     format_time,
@@ -42,7 +44,8 @@ from hookline.cli._output import (
     to_json_line,
     write_bytes_exact,
 )
-from hookline.cli._project import parse_dialect, parse_event
+from hookline.cli._project import describe_usage, format_cost, get_duration
+from hookline.engine.metrics import SLOW
 from hookline.errors import ConfigError
 from hookline.model.language_models import ModelUsage
 from hookline.model.record import Record, Step
@@ -50,6 +53,7 @@ from hookline.model.verdict import Decision
 from hookline.stores.receipts import read_receipt, write_receipt
 from hookline.stores.record_chain import Break, Checked
 from hookline.stores.trace_queries import UNFINISHED, TraceFilter, TraceQueries
+from hookline.stores.trace_stats import HookFigures, TraceStats
 from hookline.user_dirs import find_user_dirs
 
 # seconds between two polls of the file: short while records come, long while none do
@@ -86,29 +90,22 @@ def _read_filter(args: argparse.Namespace) -> TraceFilter:
 
 
 def _list(args: argparse.Namespace) -> int:
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     found = list(islice(traces.traces(wanted, failed=args.failed, blocked=args.blocked), args.limit))
-    text = (
-        Table(
-            _HEAD,
-            [
-                [
-                    *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
-                    *(", ".join(one.decided_by), str(one.ran), str(one.failed)),
-                    *(format_span(one.duration), one.subject),
-                ]
-                for one in found
-            ],
-            _STYLES,
-            optional=_OPTIONAL,
-        )
-        if found
-        else "no trace matches; an event outside agents leaves one only if a hook wanted it"
-        if wanted != TraceFilter() or args.failed or args.blocked
-        else "nothing was traced yet; `hookline install` lets agents ask the hooks, `hookline emit` raises an event by hand"
+    nothing = (
+        "nothing was traced yet; `hookline install` lets agents ask the hooks, `hookline emit` raises an event by hand"
     )
-    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], text)
+    if wanted != TraceFilter() or args.failed or args.blocked:
+        nothing = "no trace matches; an event outside agents leaves one only if a hook wanted it"
+    rows = [
+        [
+            *(format_time(args, one.at), one.trace, one.host, one.event, one.tool, one.decision),
+            *(", ".join(one.decided_by), str(one.ran), str(one.failed), format_span(one.duration), one.subject),
+        ]
+        for one in found
+    ]
+    table = Table(_HEAD, rows, _STYLES, optional=_OPTIONAL, nothing=nothing)
+    return render(args, [{**asdict(summary), "blocked": summary.blocked} for summary in found], table)
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -152,8 +149,7 @@ def _mark(record: Record) -> list[tuple[str, TextStyle]]:
 
 def _tail(args: argparse.Namespace) -> int:
     """Follow the file until the user interrupts or stdout has no reader; wait for a file that does not exist yet."""
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     number = 0 if args.since else traces.newest()
     pause = _SHORTEST_PAUSE
     while has_reader():
@@ -173,8 +169,7 @@ def _tail(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    traces = _open_traces()
-    wanted = _read_filter(args)
+    traces, wanted = _open_traces(), _read_filter(args)
     if args.receipt:
         lines = write_receipt(traces, wanted.matches)
     else:
@@ -218,18 +213,18 @@ def _verify(args: argparse.Namespace) -> int:
             lines.append(f"{pluralise(receipt.left_out, 'record')} beside them are only there as digests")
         if chain == traces.chain_id():
             checked = _compare(checked, traces)
-    lines += [f"record {one.number} {one.problem}{_describe_time(one.at)}" for one in checked.breaks]
+    lines += [
+        f"record {one.number} {one.problem}{f' ({format_clock(one.at)})' if one.at else ''}" for one in checked.breaks
+    ]
     if checked.unchained:
         lines.append(f"{pluralise(checked.unchained, 'record')} of an earlier version of Hookline are not in the chain")
     if not checked.records and not checked.breaks:
-        lines.insert(0, "no record is in the chain, so nothing is proved")
+        summary = "no record is in the chain, so nothing is proved"
     elif checked.holds:
-        lines.insert(
-            0,
-            f"{about}: none was changed, removed or moved; the last is {checked.head.number}, {checked.head.hash.hex()}",
-        )
+        last = f"the last is {checked.head.number}, {checked.head.hash.hex()}"
+        summary = f"{about}: none was changed, removed or moved; {last}"
     else:
-        lines.insert(0, f"{about}: not as they were written, from record {checked.breaks[0].number} on")
+        summary = f"{about}: not as they were written, from record {checked.breaks[0].number} on"
     value |= {
         "holds": checked.holds,
         "records": checked.records,
@@ -239,7 +234,7 @@ def _verify(args: argparse.Namespace) -> int:
         "head": {"number": checked.head.number, "hash": checked.head.hash.hex()},
         "breaks": [asdict(one) for one in checked.breaks],
     }
-    render(args, value, *lines)
+    render(args, value, summary, *lines)
     return 0 if checked.holds else 1
 
 
@@ -251,10 +246,6 @@ def _compare(checked: Checked, traces: TraceQueries) -> Checked:
         return checked
     problem = "is in the receipt, and another one, or none, is in the traces of this machine"
     return replace(checked, breaks=(*checked.breaks, Break(checked.head.number, 0.0, problem)))
-
-
-def _describe_time(at: float) -> str:
-    return f" ({format_clock(at)})" if at else ""
 
 
 def _prune(args: argparse.Namespace) -> int:
@@ -350,65 +341,177 @@ _FILTER_OPTIONS: Final = (
     argument("--text", "only with this in the subject, the tool, the hook or the session", default=""),
     argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
 )
-COMMAND: Final = CliCommand(
-    "see what happened: list traces, show one, watch them come, export, verify or remove them",
-    example="list --since 2h --blocked",
-    default_action="list",
-    actions={
-        "list": CliCommand(
-            "the newest traces, one line each",
-            argument("--limit", "at most so many (default: 20)", type=parse_count, default=20, metavar="N"),
-            ABSOLUTE,
-            flag("--failed", "only those in which a hook failed"),
-            flag("--blocked", "only those in which the operation was blocked"),
-            *_FILTER_OPTIONS,
-            _decision_option(UNFINISHED),
-            JSON,
-            example="--blocked",
-            run=_list,
-        ),
-        "show": CliCommand(
-            "everything about one event",
-            argument("trace", 'its id, the beginning of it, or "last" (the default)', nargs="?", default="last"),
-            JSON,
-            example="last",
-            run=_show,
-        ),
-        "tail": CliCommand(
-            "watch records as they come, of every program of yours",
-            *_FILTER_OPTIONS,
-            _decision_option(),
-            JSON,
-            run=_tail,
-        ),
-        "export": CliCommand(
-            "every record as a line of JSON",
-            argument("--output", "write to a file, which must not exist yet", type=Path, metavar="FILE"),
-            flag("--receipt", "with hashes, so that `hookline trace verify FILE` proves them elsewhere"),
-            *_FILTER_OPTIONS,
-            _decision_option(),
-            run=_export,
-        ),
-        "verify": CliCommand(
-            "prove that no record was changed, removed or moved",
-            argument(
-                "receipt", "a receipt, instead of the traces of this machine", type=Path, nargs="?", metavar="FILE"
-            ),
-            JSON,
-            run=_verify,
-        ),
-        "prune": CliCommand(
-            "remove old records for good",
-            OneOf(
-                (
-                    argument("--older-than", "those older than 30d, 12h …", type=parse_span, metavar="SPAN"),
-                    argument("--keep", "all but the newest N records", type=parse_count, metavar="N"),
-                ),
-                required=True,
-            ),
-            JSON,
-            example="--older-than 30d",
-            run=_prune,
-        ),
-    },
+
+
+_STATS_HEAD: Final = ["hook", "runs", "succeeded", "blocked", "p50", "p95", "p99", "longest", "in all", "last run"]
+# left out on a narrow terminal, the first one first
+_STATS_OPTIONAL: Final = ("longest", "p99", "in all", "p50", "last run")
+_FIGURES: Final = (
+    *("runs", "success_rate", "failures", "denials", "observed_denials", "mean", "total", "last_run", "tokens", "cost"),
 )
+# what `--sort` puts first
+_ORDERS: Final[Mapping[str, Callable[[HookFigures], float | str]]] = {
+    "total": lambda one: -one.total,
+    "runs": lambda one: -one.runs,
+    "p95": lambda one: -one.times.p95,
+    "failures": lambda one: -one.failed,
+    "blocked": lambda one: -one.denials,
+    "last": lambda one: -one.last_run,
+    "name": lambda one: one.hook,
+}
+_STATS_STYLES: Final[Mapping[str, CellStyle]] = {
+    "hook": TextStyle.BOLD,
+    "succeeded": lambda cell: TextStyle.GOOD if cell == "100%" else TextStyle.BAD,
+    "blocked": lambda cell: TextStyle.DIM if cell == "0" else TextStyle.WARN,
+    "last run": TextStyle.DIM,
+}
+_WHAT_TO_DO: Final = "make it do less, let it run less often (`matcher`, `files`), or give it a shorter `timeout`"
+
+
+def _parse_milliseconds(text: str) -> float:
+    try:
+        number = float(text.removesuffix("ms"))
+    except ValueError:
+        number = 0.0
+    if 0 < number < float("inf"):
+        return number / 1000
+    raise argparse.ArgumentTypeError(f'"{text}" is no number of milliseconds above 0')
+
+
+def _stats(args: argparse.Namespace) -> int:
+    if args.prometheus:
+        from hookline.telemetry.prometheus import render_metrics  # noqa: PLC0415 - few calls want it
+
+        write_bytes_exact(render_metrics(find_user_dirs().data).encode())
+        return 0
+    stats = TraceStats(find_user_dirs().data / "traces.db")
+    wanted = TraceFilter(hook=args.hook, host=args.agent or "", since=args.since)
+    events = stats.events(wanted)
+    sort = _ORDERS[args.sort]
+    hooks = sorted(stats.hooks(wanted), key=lambda one: (sort(one), one.hook))[: args.top or None]
+    value = {
+        "hooks": [
+            {
+                "id": one.hook,
+                **{name: getattr(one, name) for name in _FIGURES},
+                "typical": one.times.p50,
+                **asdict(one.times),
+                "last_error": one.last_error or None,
+                "slow": one.times.p50 > args.slow,
+            }
+            for one in hooks
+        ],
+        "events": events,
+    }
+    if not hooks:
+        return render(args, value, "no hook ran" if args.since or args.hook else "no hook ran yet")
+    lines = []
+    for one in hooks:
+        if one.failures:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(one.failures.items()))
+            times = "once" if one.failed == 1 else f"{one.failed} times"
+            text = f'hook "{one.hook}" failed {times} ({kinds}); the last time: {one.last_error}'
+            lines.append(Line(text, [(one.hook, TextStyle.BOLD), (f"failed {times}", TextStyle.BAD)]))
+    for one in hooks:
+        if one.times.p50 > args.slow:
+            text = f'hook "{one.hook}" is slow, it usually takes {format_span(one.times.p50)}: {_WHAT_TO_DO}'
+            lines.append(Line(text, [(one.hook, TextStyle.BOLD), ("is slow", TextStyle.WARN)]))
+    lines.append(Line(f"runs by event: {', '.join(f'{event} {count}' for event, count in events.items())}"))
+    # only where a hook asked a language model
+    has_usage = any(one.tokens for one in hooks)
+    rows = [
+        [
+            *(one.hook, str(one.runs), f"{one.success_rate:.0%}", str(one.denials)),
+            *map(format_span, (one.times.p50, one.times.p95, one.times.p99, one.times.longest, one.total)),
+            *((f"{one.tokens:,}", format_cost(one.cost) if one.cost is not None else "") if has_usage else ()),
+            format_ago(one.last_run),
+        ]
+        for one in hooks
+    ]
+    head = [*_STATS_HEAD[:-1], *(("tokens", "cost") if has_usage else ()), _STATS_HEAD[-1]]
+    return render(args, value, Table(head, rows, _STATS_STYLES, optional=_STATS_OPTIONAL), *lines)
+
+
+COMMANDS: Final = {
+    "trace": CliCommand(
+        "see what happened: list traces, show one, watch them come, export, verify or remove them",
+        example="list --since 2h --blocked",
+        default_action="list",
+        actions={
+            "list": CliCommand(
+                "the newest traces, one line each",
+                argument("--limit", "at most so many (default: 20)", type=parse_count, default=20, metavar="N"),
+                ABSOLUTE,
+                flag("--failed", "only those in which a hook failed"),
+                flag("--blocked", "only those in which the operation was blocked"),
+                *_FILTER_OPTIONS,
+                _decision_option(UNFINISHED),
+                JSON,
+                example="--blocked",
+                run=_list,
+            ),
+            "show": CliCommand(
+                "everything about one event",
+                argument("trace", 'its id, the beginning of it, or "last" (the default)', nargs="?", default="last"),
+                JSON,
+                example="last",
+                run=_show,
+            ),
+            "tail": CliCommand(
+                "watch records as they come, of every program of yours",
+                *_FILTER_OPTIONS,
+                _decision_option(),
+                JSON,
+                run=_tail,
+            ),
+            "export": CliCommand(
+                "every record as a line of JSON",
+                argument("--output", "write to a file, which must not exist yet", type=Path, metavar="FILE"),
+                flag("--receipt", "with hashes, so that `hookline trace verify FILE` proves them elsewhere"),
+                *_FILTER_OPTIONS,
+                _decision_option(),
+                run=_export,
+            ),
+            "verify": CliCommand(
+                "prove that no record was changed, removed or moved",
+                argument(
+                    "receipt", "a receipt, instead of the traces of this machine", type=Path, nargs="?", metavar="FILE"
+                ),
+                JSON,
+                run=_verify,
+            ),
+            "prune": CliCommand(
+                "remove old records for good",
+                OneOf(
+                    (
+                        argument("--older-than", "those older than 30d, 12h …", type=parse_span, metavar="SPAN"),
+                        argument("--keep", "all but the newest N records", type=parse_count, metavar="N"),
+                    ),
+                    required=True,
+                ),
+                JSON,
+                example="--older-than 30d",
+                run=_prune,
+            ),
+        },
+    ),
+    "stats": CliCommand(
+        "show how often hooks ran, failed and blocked, how long they took, and which are slow",
+        argument("--hook", "only this hook", default="", metavar="ID"),
+        argument("--agent", "only in this agent", type=parse_dialect, metavar="NAME"),
+        argument("--since", "only since 2h ago, or a date", type=parse_moment, default=0.0, metavar="WHEN"),
+        argument(
+            "--slow",
+            "call a hook slow from here (default: 1000 ms)",
+            type=_parse_milliseconds,
+            default=SLOW,
+            metavar="MS",
+        ),
+        argument("--sort", "what comes first (default: total)", choices=tuple(_ORDERS), default="total"),
+        argument("--top", "at most so many", type=parse_count, default=0, metavar="N"),
+        flag("--prometheus", "print the metrics of all hooks and agents for Prometheus, without the options above"),
+        JSON,
+        example="--since 7d",
+        run=_stats,
+    ),
+}

@@ -20,6 +20,7 @@ from hookline.model.hook import Hook
 from hookline.project import Project
 from hookline.trust.approval_store import Approval
 from hookline.trust.policy import TrustDecision, TrustStatus
+from hookline.views import find_hook
 from hookline.views.approval_screen import (
     Fact,
     approval_to_json,
@@ -30,7 +31,6 @@ from hookline.views.approval_screen import (
     list_files,
     trust_to_json,
 )
-from hookline.views.hook_lookup import find_hook
 
 _COLUMNS: Final = 110
 _SHORT: Final = 12
@@ -82,8 +82,7 @@ def _list(args: argparse.Namespace) -> int:
             for one, use in approvals
         ]
         text.append(Table(["approved", "digest", "given", "use", "repository", "note"], rows))
-    nothing = "nothing was approved, and nothing waits for approval"
-    render(args, value, *(text or [nothing]))
+    render(args, value, *(text or ["nothing was approved, and nothing waits for approval"]))
     # a guard that waits for approval is missing
     return 1 if any(hook.enabled and project.fails_closed(hook) for hook, _ in waiting) else 0
 
@@ -296,10 +295,7 @@ COMMAND: Final = CliCommand(
             run=_revoke,
         ),
         "diff": CliCommand(
-            "show what changed since the approval",
-            argument("hook", "the hook that changed"),
-            example="lint",
-            run=_diff,
+            "show what changed since the approval", argument("hook", "the hook that changed"), example="lint", run=_diff
         ),
         "export": CliCommand(
             "write approvals to a file, for CI or another machine",

@@ -9,12 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag
-from hookline.cli._describe import decide_trust
-from hookline.cli._hosts import make_around_project
+from hookline.cli._command import COMMON, CliCommand, ExitCode, argument, flag, repeatable
 from hookline.cli._output import format_span, pluralise, print_bytes, print_error, print_line, to_json_line
-from hookline.cli._project import get_project_dir
+from hookline.cli._project import decide_trust, get_project_dir
 from hookline.cli._run_hooks import run_until_terminated
+from hookline.cli.hosts import make_around_project
 from hookline.config.document import Severity
 from hookline.config.keys import seconds
 from hookline.config.staleness import stat_stamp
@@ -130,11 +129,8 @@ async def _follow_settings(live: LiveProject, report: "_TextReport | _JsonReport
         for host in HOSTS.values():
             # what `hookline install` and `doctor --accept` write counts as well
             settings = (path for scope in host.files for path in host.settings_paths(scope, around))
-            paths = (
-                *(path for path, _ in list_files(host, around)),
-                *(backup_path(around.data, one) for one in settings),
-            )
-            now = [(path, stat_stamp(path)) for path in paths]
+            backups = (backup_path(around.data, path) for path in settings)
+            now = [(path, stat_stamp(path)) for path in (*(path for path, _ in list_files(host, around)), *backups)]
             if stamps.get(host.name) == now:
                 continue
             stamps[host.name] = now
@@ -234,9 +230,8 @@ class _JsonReport:
             found = decide_trust(hook, opened)
             objection = "the approvals cannot be read" if found is None else found.reason_denied or None
             hooks.append({"id": hook.id, "on": hook.on, "schedule": hook.schedule or None, "objection": objection})
-        _print_record(
-            {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
-        )
+        value = {"type": "loaded", "root": str(opened.root), "hooks": hooks, "problems": list(map(str, problems))}
+        _print_record(value)
 
     def on_outcome(self, event: Event, outcome: Outcome) -> None:
         """Print what hooks answered to an event."""
@@ -302,7 +297,7 @@ COMMAND: Final = CliCommand(
     ),
     argument("--listen", "also take events over HTTP, such as at 127.0.0.1:8642", metavar="HOST:PORT"),
     flag("--listen-anywhere", "let --listen name an address others can reach"),
-    argument("--listen-host", "a name that callers know this machine by", action="append", default=[], metavar="NAME"),
+    repeatable("--listen-host", "a name that callers know this machine by", metavar="NAME"),
     flag("-q --quiet", "say only what goes wrong"),
     example="src tests",
     run=run,

@@ -10,15 +10,25 @@ from msgspec.structs import asdict, replace
 
 from hookline import json_codec
 from hookline.cli._command import COMMON, CliCommand, argument
-from hookline.cli._describe import SPECS, decide_trust, describe_location, open_history, shorten_paths, truncate
-from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import Line, TextStyle, format_ago, print_error, render, style_word
-from hookline.cli._project import EVENT_OPTIONS, build_event, load_from_args, read_event_options
+from hookline.cli._project import (
+    EVENT_OPTIONS,
+    SPECS,
+    build_event,
+    decide_trust,
+    describe_location,
+    load_from_args,
+    read_event_options,
+    read_records,
+    shorten_paths,
+    truncate,
+)
+from hookline.cli.hosts import find_agent, make_around
 from hookline.config.loader import read_text
 from hookline.debug.capability_matrix import WishOutcome, abilities, explain_shortfall, find_shortfalls, translate_wish
 from hookline.debug.explain import Explanation, GateAnswer, explain
 from hookline.debug.samples import TOOLS as SAMPLES
-from hookline.errors import ConfigError, StoreError
+from hookline.errors import ConfigError
 from hookline.hosts.status import find_installed
 from hookline.model.dialect import AGENTS, DialectSpec
 from hookline.model.event import TOOLS, Ability, Event, EventName
@@ -28,14 +38,14 @@ from hookline.model.plan import EFFECT_GATES, Gate
 from hookline.model.record import Record, Step
 from hookline.process.containment import find_refusal, list_layers
 from hookline.project import Project
-from hookline.stores.trace_queries import TraceFilter
+from hookline.stores.trace_queries import TraceQueries
 from hookline.text import shell_quote
-from hookline.views.hook_lookup import find_hook
-from hookline.views.hook_view import (
+from hookline.views import (
     HookView,
     containment_to_json,
     describe_containment,
     describe_target,
+    find_hook,
     problems_to_json,
 )
 
@@ -276,13 +286,9 @@ def _describe_step(hook: Hook, closed: GateAnswer | None) -> str:
 
 def _find_recent(project: Project, hook: Hook) -> list[Record]:
     """Return the last runs and skips of a hook, the newest first."""
+    records = read_records(project, hook, TraceQueries.matching)
     steps = {Step.SKIPPED, Step.COMPLETED, Step.FAILED}
-    try:
-        records = open_history(project).matching(TraceFilter(hook=hook.id))
-        return [record for record in records if record.step in steps][-_RECENT:][::-1]
-    except StoreError as problem:
-        print_error(f"hookline: {problem}")
-        return []
+    return [record for record in records if record.step in steps][-_RECENT:][::-1]
 
 
 def _describe_record(record: Record) -> str:

@@ -8,7 +8,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +21,91 @@ from rich.markup import escape
 from rich.syntax import Syntax
 from rich.text import Text
 
-from hookline.demo.scenes import AGENTS, SCENES, UNAPPROVED, DemoAgent, DemoCall, Scene
+
+class DemoAgent(Struct, frozen=True):
+    """An agent program: its name for people, its name for `hookline install`, and its settings in the home folder."""
+
+    title: str
+    name: str
+    settings: str
+
+
+CLAUDE: Final = DemoAgent("Claude Code", "claude-code", ".claude/settings.json")
+CODEX: Final = DemoAgent("Codex CLI", "codex-cli", ".codex/hooks.json")
+GEMINI: Final = DemoAgent("Gemini CLI", "gemini-cli", ".gemini/settings.json")
+
+AGENTS: Final = (CLAUDE, CODEX, GEMINI)
+
+
+class DemoCall(Struct, frozen=True, kw_only=True):
+    """One tool call of an agent, at one of its events.
+
+    `writes` is the text that the tool has put into the file of the call when the event is raised.
+    """
+
+    agent: DemoAgent
+    event: str
+    tool: str
+    args: Mapping[str, str]
+    writes: str = ""
+
+
+class Scene(Struct, frozen=True):
+    """Calls that show one thing."""
+
+    title: str
+    calls: tuple[DemoCall, ...]
+    shows_answer: bool = False
+
+
+_claude = partial(DemoCall, agent=CLAUDE, event="PreToolUse")
+_codex = partial(DemoCall, agent=CODEX, event="PreToolUse")
+_gemini = partial(DemoCall, agent=GEMINI, event="BeforeTool")
+
+_UGLY: Final = '{"name":"shop","port":8080,"debug":false}'
+
+SCENES: Final = (
+    Scene(
+        "One rule, three agents, each answered in its own format",
+        (
+            _claude(tool="Bash", args={"command": "git push --force origin main"}),
+            _codex(tool="Bash", args={"command": "cd api && git -c core.pager=cat push -f"}),
+            _gemini(tool="run_shell_command", args={"command": "bash -c 'git push origin +main'"}),
+        ),
+        shows_answer=True,
+    ),
+    Scene(
+        "Everything else goes on",
+        (
+            _claude(tool="Bash", args={"command": "git status && git push origin main"}),
+            _codex(tool="Bash", args={"command": "make test 2>&1 | tail -n 20"}),
+            _gemini(tool="run_shell_command", args={"command": "echo 'push --force'"}),
+        ),
+    ),
+    Scene(
+        "A secret is protected, whichever tool asks for it",
+        (
+            _claude(tool="Read", args={"file_path": "$PROJECT/.env"}),
+            _codex(tool="Bash", args={"command": "grep KEY .env | base64"}),
+            _gemini(tool="read_file", args={"file_path": "$PROJECT/.env.example"}),
+        ),
+    ),
+    Scene(
+        "A file that the agent wrote is formatted",
+        (
+            DemoCall(
+                agent=CLAUDE,
+                event="PostToolUse",
+                tool="Write",
+                args={"file_path": "$PROJECT/config.json", "content": _UGLY},
+                writes=_UGLY,
+            ),
+        ),
+    ),
+)
+
+UNAPPROVED: Final = _claude(tool="Bash", args={"command": "npm test"})
+
 
 SECONDS: Final = 60
 # the exit code that blocks in every agent
@@ -92,15 +177,7 @@ class DemoStage:
 
     def run(self, *words: str) -> str:
         """Run the `hookline` command in the project, and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "hookline", *words],
-            cwd=self.project,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        done = self._start([sys.executable, "-m", "hookline", *words])
         if done.returncode:
             raise SystemExit(f"hookline {shlex.join(words)} failed ({done.returncode}):\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -128,9 +205,13 @@ class DemoStage:
         if call.event == "PostToolUse":
             payload["tool_response"] = {"filePath": args["file_path"], "success": True}
         started = perf_counter()
-        done = subprocess.run(
-            ["/bin/sh", "-c", self._command(call.agent, call.event)],
-            input=json.dumps(payload),
+        done = self._start(["/bin/sh", "-c", self._command(call.agent, call.event)], stdin=json.dumps(payload))
+        return DemoAnswer(done.returncode, done.stdout.strip(), done.stderr, (perf_counter() - started) * 1000)
+
+    def _start(self, words: Sequence[str], *, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            input=stdin,
             cwd=self.project,
             env=self.environment,
             capture_output=True,
@@ -138,7 +219,6 @@ class DemoStage:
             timeout=SECONDS,
             check=False,
         )
-        return DemoAnswer(done.returncode, done.stdout.strip(), done.stderr, (perf_counter() - started) * 1000)
 
     def _command(self, agent: DemoAgent, event: str) -> str:
         settings = json.loads((self.home / agent.settings).read_text("utf-8"))

@@ -21,7 +21,7 @@ from hookline.ui.call_views import figures_to_json, times_to_json
 from hookline.ui.hook_pages import open_project
 from hookline.user_dirs import UserDirs
 from hookline.version import __version__
-from hookline.views.limits import list_limits
+from hookline.views import list_limits
 
 Json = Mapping[str, object]
 

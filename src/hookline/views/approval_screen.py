@@ -25,7 +25,7 @@ from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustedHooks, TrustStatus
 from hookline.trust.risks import list_risks
 from hookline.trust.script_imports import list_doubts
-from hookline.views.hook_view import containment_to_json, describe_containment, describe_policies
+from hookline.views import containment_to_json, describe_containment, describe_policies
 from hookline.wiring import shell_dialects
 
 _LABEL: Final = 13
