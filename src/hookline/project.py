@@ -23,8 +23,16 @@ from hookline.config import cron, toml
 from hookline.config import settings as tables
 from hookline.config.discovery import select_locations
 from hookline.config.document import Document, Problem, Severity
-from hookline.config.known_entries import read_record, record_path
-from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
+from hookline.config.loader import (
+    LoadResult,
+    SearchPaths,
+    find_config_files,
+    judge,
+    read_candidates,
+    read_record,
+    read_text,
+    record_path,
+)
 from hookline.config.staleness import FileStamps, capture
 from hookline.engine.background import TellAgent
 from hookline.engine.components import Components

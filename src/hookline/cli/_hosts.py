@@ -10,9 +10,8 @@ from hookline.cli._output import pluralise, print_error, print_line
 from hookline.cli._project import get_project_dir
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import detect
 from hookline.hosts.host import HostEnvironment
-from hookline.hosts.status import find_installed
+from hookline.hosts.status import detect, find_installed
 from hookline.model.agents import AGENTS
 from hookline.model.dialect import DialectSpec
 from hookline.model.dialect_names import AGENT_ALIASES

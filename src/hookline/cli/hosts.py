@@ -13,9 +13,8 @@ from hookline.cli._hosts import find_agent, make_around
 from hookline.cli._output import CellStyle, Line, Table, TextStyle, pluralise, render, style_word
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host
-from hookline.hosts.status import SettingsFile, find_obstacles, find_settings
+from hookline.hosts.status import DetectedAgent, SettingsFile, detect, find_obstacles, find_settings
 from hookline.model.capability import Ability, fallback_for
 from hookline.model.event import EventName
 

@@ -24,7 +24,7 @@ from hookline.cli._command import COMMON, CliCommand, argument, flag
 from hookline.cli._output import render
 from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
-from hookline.config.known_names import KnownNames
+from hookline.config.reader import KnownNames
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS

@@ -10,12 +10,12 @@ from msgspec import NODEFAULT, Struct, structs
 
 from hookline.config import edit
 from hookline.config.document import KeyPath
-from hookline.config.formats import grouped, native, ollm, per_file, when_then
-from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.formats.agents.reader import AgentEvent, AgentFileSpec, MatchTarget
-from hookline.config.formats.when_then import COMMAND_EVENTS
+from hookline.config.formats import grouped, native, ollm
+from hookline.config.formats.agent_files import AgentEvent, AgentFileSpec, MatchTarget
+from hookline.config.formats.agent_specs import FILE_SPECS
+from hookline.config.formats.ollm import COMMAND_EVENTS
 from hookline.config.keys import Key, slug, to_file_value
-from hookline.config.known_names import KnownNames, canonical_tools
+from hookline.config.reader import KnownNames, canonical_tools
 from hookline.errors import ConfigError
 from hookline.model import ollm_run_command
 from hookline.model.event import CUSTOM_PREFIX
@@ -190,8 +190,8 @@ def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
 
 def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportResult:
     """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
-    names, lost = _spell_events(hook.on, when_then.DIALECT, target.known_names, own_first=True)
-    target = structs.replace(target, dialect=when_then.DIALECT)
+    names, lost = _spell_events(hook.on, ollm.AUTOMATION_DIALECT, target.known_names, own_first=True)
+    target = structs.replace(target, dialect=ollm.AUTOMATION_DIALECT)
     apart = ("command", "args", "prompt", "plain", "files", "enabled", "trusted")
     _, left = _export_fields(_with_explicit_shell(hook, target), {}, apart=apart)
     if hook.kind == "ask_agent":
@@ -233,7 +233,7 @@ def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportR
 def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
     """Write cli-agent's format with one hook per file; the caller names the file by `file_name`."""
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
-    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(per_file.KEYS), apart=())
+    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.PER_FILE_KEYS), apart=())
     if hook.kind != "command":
         return ExportResult((), (_unsupported_reason(hook),))
     if target.document:
@@ -247,7 +247,7 @@ def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
 def file_name(hook: Hook, event: str) -> str:
     """Name the file of a hook that has one of its own: `pre-guard.json`."""
     stem = slug(hook.name or hook.id).replace(":", "-")
-    prefixes = per_file.PREFIXES.get(event, ("",))
+    prefixes = grouped.PREFIXES.get(event, ("",))
     return f"{stem}.json" if stem.startswith(prefixes) else f"{prefixes[0]}{stem}.json"
 
 

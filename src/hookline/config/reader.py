@@ -1,4 +1,4 @@
-"""The state shared by all readers of one file: hooks, problems and lines."""
+"""The readers of one file: of its hooks, and of its MCP servers; and the names that both may use."""
 
 import os
 import re
@@ -11,15 +11,89 @@ from msgspec.structs import replace
 
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.edit import value_at
-from hookline.config.keys import LONG, SHARED, Key, anything, describe, slug
-from hookline.config.known_names import KnownNames
+from hookline.config.keys import (
+    LONG,
+    SHARED,
+    Key,
+    anything,
+    describe,
+    flag,
+    headers,
+    make_keys,
+    nonempty_text,
+    slug,
+    table,
+    text,
+    texts,
+)
 from hookline.errors import ConfigError
 from hookline.model.agents import AGENTS
 from hookline.model.dialect_names import CLOSED_DIALECTS
-from hookline.model.event import EVENTS, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import INVALID, OWN_DIALECT, Hook, Layer, OnError, Source
-from hookline.model.names import find_unknown_tools, known_tools, resolve_events, resolve_tools, tools_of_event
+from hookline.model.mcp_server import McpServer, find_server_problem
+from hookline.model.names import (
+    find_unknown_tools,
+    known_events,
+    known_tools,
+    resolve_events,
+    resolve_tools,
+    tools_of_event,
+)
 from hookline.text import find_closest, quote, suggest
+
+# dialect -> the dialect's own event name -> the canonical events it stands for
+Names = Mapping[str, Mapping[str, tuple[str, ...]]]
+# dialect -> canonical tool -> the dialect's own names of it
+Tools = Mapping[str, Mapping[str, tuple[str, ...]]]
+
+_CANONICAL: Final = frozenset(name.value for name in EventName)
+
+
+class KnownNames(Struct, frozen=True, kw_only=True):
+    """The names of all dialects, passed in because `config` does not import dialects.
+
+    `shell_dialects` are those whose commands are shell lines unless a hook says otherwise. `tools` says how each dialect
+    calls our tools.
+    """
+
+    names: Names = {}
+    tools: Tools = {}
+    shell_dialects: Collection[str] = ()
+
+    def events(self, name: str, *, dialect: str) -> tuple[str, ...]:
+        """Return the canonical events a name stands for; none when it is unknown."""
+        own = self.names.get(dialect, {})
+        if name in own:
+            return own[name]
+        known = name in _CANONICAL or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX))
+        return (name,) if known else ()
+
+    def events_in_any_dialect(self, name: str, *, dialect: str) -> tuple[str, ...]:
+        """Return the canonical events that a name stands for: in the dialect, else in any system."""
+        return self.events(name, dialect=dialect) or resolve_events(name)
+
+    def describe_unknown_event(self, name: str, *, dialect: str) -> str:
+        """Return the message for an unknown event, with the nearest known one."""
+        own = self.names.get(dialect, {})
+        return f"unknown event {quote(name)}{suggest(name, [*own, *_CANONICAL]) or suggest(name, known_events())}"
+
+
+def canonical_tools(matcher: str, dialect: str, tools: Tools) -> tuple[str, ...]:
+    """Return the tools a matcher means in our words, where it is a list of names; else nothing that could be a tool."""
+    own = tools.get(dialect, {})
+    bare = matcher.removeprefix("^(?:").removesuffix(")$") if matcher.startswith("^(?:") else matcher
+    found: dict[str, None] = {}
+    for word in (part.strip() for part in bare.split("|")):
+        ours = next((tool for tool, names in own.items() if word == tool or word in names), "")
+        if not ours and any(word in others for others in tools.values()):
+            # our own names are understood everywhere
+            ours = word
+        if not ours:
+            return ("", matcher)
+        found[ours] = None
+    return tuple(sorted(found))
+
 
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for
 # each of a hundred thousand keys would take minutes.
@@ -378,3 +452,121 @@ def describe_hook(entry: Mapping[str, object]) -> str:
     """Name a hook in a message: by its id, its name, or not at all."""
     name = entry.get("id") or entry.get("name")
     return f"hook {quote(name)}" if isinstance(name, str) else "a hook"
+
+
+# MCP servers, in our own keys or in those of agents
+
+MCP_TABLE: Final = "mcp"
+_SSE: Final = "it speaks the retired SSE transport; only stdio and streamable HTTP are supported"
+
+SERVER_KEYS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "command": (nonempty_text, True, "The program to start; it is spoken to through its stdin and stdout."),
+        "args": (texts, True, "The arguments of the program, one word each."),
+        "env": (table, True, "Variables of the program; ${NAME} is one of your own."),
+        "cwd": (text, True, "The folder that the program runs in."),
+        "url": (nonempty_text, True, "The URL of a server that speaks streamable HTTP."),
+        "headers": (headers, True, "Headers to send; ${NAME} is a variable of your own."),
+        "enabled": (flag, False, "Whether the server may be used."),
+    }
+)
+# how agents spell these keys
+_FOREIGN_KEYS: Final[Mapping[str, str]] = {"httpUrl": "url", "serverUrl": "url", "http_headers": "headers"}
+_BARE_VARIABLE: Final = re.compile(r"\$(\w+)")
+
+
+class ServerReader:
+    """Reads the servers of one document, in our keys or in those of agents."""
+
+    def __init__(self, document: Document, path: str, *, is_ours: bool) -> None:
+        self.problems: list[Problem] = []
+        self._document = document
+        self._path = path
+        self._is_ours = is_ours
+
+    def read(self, pointer: KeyPath, *, bare_variables: bool = False) -> Iterator[McpServer]:
+        """Yield the servers of the table at a place; `problems` has what is wrong with the others."""
+        entries = value_at(self._document.value, pointer)
+        if entries is None:
+            return
+        if not isinstance(entries, Mapping):
+            self._report(pointer, f"wanted a table for each MCP server, as in [mcp.NAME], got {describe(entries)}")
+            return
+        for name, entry in entries.items():
+            where = (*pointer, name)
+            if not isinstance(entry, Mapping):
+                self._report(where, f"wanted a table for the MCP server {quote(name)}, got {describe(entry)}")
+                continue
+            given = entry if self._is_ours else _translate(entry, bare_variables=bare_variables)
+            if given.get("enabled", True) is False:
+                continue
+            values = self._read_keys(name, given, where)
+            if values is not None:
+                yield self._build(name, values, where)
+
+    def _read_keys(self, name: str, entry: Mapping[str, object], where: KeyPath) -> dict[str, object] | None:
+        values: dict[str, object] = {}
+        is_usable = True
+        owner = f"the MCP server {quote(name)}"
+        for key, value in entry.items():
+            if key == "problem" and not self._is_ours:
+                values[key] = value
+                continue
+            if key not in SERVER_KEYS:
+                if self._is_ours:
+                    self._report((*where, key), f"unknown key {quote(key)} in {owner}{suggest(key, SERVER_KEYS)}")
+                continue
+            try:
+                values[key] = SERVER_KEYS[key].read(value)
+            except ValueError as problem:
+                is_usable = False
+                self._report((*where, key), f"{key} of {owner}: {problem}; the server is not loaded")
+        values.pop("enabled", None)
+        if "/" in name or not name:
+            is_usable = False
+            self._report(where, f'{owner} has a "/" in its name, or none; hooks could not name it')
+        return values if is_usable else None
+
+    def _build(self, name: str, values: Mapping[str, object], where: KeyPath) -> McpServer:
+        build: Callable[..., McpServer] = McpServer
+        line = self._document.line_of(where) if self._document.lines else 0
+        server = build(name=name, line=line, **values)
+        problem = find_server_problem(server)
+        if problem and self._is_ours:
+            self._report(where, f"the MCP server {quote(name)} cannot be used: {problem}")
+        return replace(server, problem=problem)
+
+    def _report(self, where: KeyPath, message: str) -> None:
+        line = self._document.line_of(where) if self._document.lines else 0
+        # what is wrong in an agent's file is the agent's business
+        severity = Severity.ERROR if self._is_ours else Severity.NOTE
+        self.problems.append(Problem(self._path, line, message, severity, settled=True))
+
+
+def _translate(entry: Mapping[str, object], *, bare_variables: bool) -> dict[str, object]:
+    """Return an entry of an agent's file with our keys; keys that mean nothing to us are left out."""
+    given = {_FOREIGN_KEYS.get(key, key): value for key, value in entry.items()}
+    found: dict[str, object] = {key: given[key] for key in SERVER_KEYS if key in given}
+    if given.get("disabled") is True:
+        found["enabled"] = False
+    if given.get("type", given.get("transport")) == "sse":
+        found["problem"] = _SSE
+    named = given.get("env_http_headers")
+    variables = dict(named) if isinstance(named, Mapping) else {}
+    if isinstance(given.get("bearer_token_env_var"), str):
+        found["headers"] = {"Authorization": f"Bearer ${{{given['bearer_token_env_var']}}}"}
+    if variables:
+        own = found.get("headers")
+        own = dict(own) if isinstance(own, Mapping) else {}
+        found["headers"] = {**own, **{name: f"${{{variable}}}" for name, variable in variables.items()}}
+    return {key: _brace_variables(value) for key, value in found.items()} if bare_variables else found
+
+
+def _brace_variables(value: object) -> object:
+    if isinstance(value, str):
+        return _BARE_VARIABLE.sub(r"${\1}", value)
+    if isinstance(value, list):
+        return [_brace_variables(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _brace_variables(item) for name, item in value.items()}
+    return value

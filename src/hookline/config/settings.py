@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hookline.config import jsonc, keys, toml
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.config.formats.agent_specs import FILE_SPECS_BY_AGENT
 from hookline.config.keys import describe, flag, seconds, texts
 from hookline.errors import ConfigError
 from hookline.model.settings import CHOICES, VARIABLES, Settings, Unapproved, read_variables

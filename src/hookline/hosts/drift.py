@@ -17,8 +17,7 @@ from hookline.config.document import KeyPath
 from hookline.config.undo_log import UndoLog, read_bytes
 from hookline.errors import ConfigError
 from hookline.hosts.backup import ForeignHook, load_backup
-from hookline.hosts.host import Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import EventLists, OwnedFile, find_commands
+from hookline.hosts.host import EventLists, Host, HostEnvironment, OwnedFile, Scope, find_commands
 from hookline.model.installed_entry import parse_entry
 
 SYSTEM: Final = "system"

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.errors import ConfigError
-from hookline.hosts import acceptance, codex_approvals, drift
+from hookline.hosts import acceptance, drift
 from hookline.hosts.backup import SettingsBackup, created_folders, digest, load_backup, plan_record
 from hookline.hosts.command_line import command_line, command_words
-from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import OwnedFile
+from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, OwnedFile, Scope
 
 _EXECUTABLE: Final = 0o755
 _PRIVATE: Final = 0o600
@@ -261,7 +260,7 @@ def _plan_approvals(
     others = {key: said for key, said in remembered.items() if not key.startswith(spelled)}
     hashes = {**others, **wanted}
     is_bare = not ({*remembered, *earlier} - {*hashes})
-    if now is not None and hashes and is_bare and codex_approvals.are_approved(_decode(now, path), hashes, path=path):
+    if now is not None and hashes and is_bare and acceptance.are_approved(_decode(now, path), hashes, path=path):
         return _FilePlan(now=now, wanted=now)
     if now is not None and not hashes and kept is None and not earlier:
         return _FilePlan(now=now, wanted=now)
@@ -269,13 +268,13 @@ def _plan_approvals(
     known = (*earlier.items(), *remembered.items())
 
     def remove(text: str, *, path: str, before: str | None) -> str | None:
-        left = codex_approvals.withdraw(text, known, path=path)
+        left = acceptance.withdraw(text, known, path=path)
         return None if before is None and not left.strip() else left
 
     base = _find_original(path, now, kept, remove)
     after, backup = base, None
     if hashes:
-        after = codex_approvals.approve("" if base is None else _decode(base, path), hashes, path=path).encode()
+        after = acceptance.approve("" if base is None else _decode(base, path), hashes, path=path).encode()
         folders = created_folders(around.data, path)
         backup = SettingsBackup(path=path, before=base, after=digest(after), folders=folders, approvals=hashes)
     left = kept.folders if kept is not None and after is None else ()

@@ -22,10 +22,7 @@ from hookline.config.keys import (
     nonempty_text,
     one_or_more_texts,
 )
-from hookline.config.known_names import KnownNames
-from hookline.config.mcp_tables import TABLE as MCP_TABLE
-from hookline.config.mcp_tables import ServerReader
-from hookline.config.reader import FileOrigin, FileReader, describe_hook
+from hookline.config.reader import MCP_TABLE, FileOrigin, FileReader, KnownNames, ServerReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
 from hookline.model import names as model_names
@@ -240,11 +237,6 @@ _ANSWERS: Final = frozenset(
     {"deny", "confirm", "allow", *(key for key, ours in FOREIGN_KEYS.items() if ours == "deny")}
 )
 _OF_RULES: Final = {"command": "runs", "cmd": "runs", "url": "urls"}
-
-
-def matches(document: object) -> bool:
-    """Return whether a document has this shape."""
-    return isinstance(document, Mapping) and "hook" in document
 
 
 def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
