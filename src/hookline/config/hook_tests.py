@@ -76,7 +76,7 @@ class HookTestError(ValueError):
 def list_tables(value: object) -> tuple[Mapping[str, object], ...]:
     """Read the tests of a hook as they stand there; each is read when the hook's events are known."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise ValueError(f"wanted [[hook.test]], with two brackets, got {describe(value)}")
+        raise keys.wrong_value("[[hook.test]], with two brackets", value)
     return tuple(value)
 
 

@@ -44,13 +44,12 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 FindReason = Callable[[Hook], str]
 
-# what a hook is, apart from where it was found
-_DEFINING_FIELDS: Final = attrgetter(
-    *sorted(
-        {field.name for field in fields(Hook)}
-        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "run_by"}
-    )
+# where a hook was found, which says nothing about what it is
+_FOUND_AT: Final = frozenset(
+    {"id", "layer", "root", "run_by", "source_path", "source_line", "source_format", "source_pointer"}
 )
+_HOOK_FIELDS: Final = [field for field in fields(Hook) if field.name not in _FOUND_AT]
+_DEFINING_FIELDS: Final = attrgetter(*sorted({field.name for field in _HOOK_FIELDS} - {"source"}))
 # how the variables end in which agents say it
 _PROJECT: Final = "_PROJECT_DIR"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -398,12 +397,12 @@ def _location(hook: Hook) -> str:
 # compared by the tools it means.
 _MAY_DIFFER: Final = frozenset(
     {
-        *("id", "name", "dialect", "run_by", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
-        *("working_directory", "root", "layer", "source_path", "source_line", "source_format", "source_pointer"),
+        *("name", "dialect", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
+        "working_directory",
     }
 )
 _FROM_THE_TOP: Final = frozenset("/~$\"'")
-_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in fields(Hook)} - _MAY_DIFFER))
+_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in _HOOK_FIELDS} - _MAY_DIFFER))
 
 
 def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
@@ -459,9 +458,8 @@ Read = Callable[[str, DiscoveredFile], list[Hook]]
 # where an entry stands and what it is called says nothing about what it does
 _DEFAULTS: Final = {
     field.name: field.default_factory() if callable(field.default_factory) else field.default
-    for field in fields(Hook)
-    if field.name not in {"id", "source", "layer", "root", "enabled", "run_by"}
-    and field.name not in {"source_path", "source_line", "source_format", "source_pointer"}
+    for field in _HOOK_FIELDS
+    if field.name not in {"source", "enabled"}
 }
 
 
@@ -561,21 +559,14 @@ def _find_own_edits(
     wanted: Collection[str], files: Sequence[tuple[DiscoveredFile, str]], data: Path, *, read: Read
 ) -> set[str]:
     """Return which of the wanted entries a command of Hookline wrote: they are in a text after it, and not before."""
-    journal = UndoLog(data)
     by_path = {file.path: file for file, _ in files}
     by_path |= {str(Path(path).resolve()): file for path, file in by_path.items()}
     found: set[str] = set()
-    for entry in journal.entries():
-        for step in entry.steps:
-            file = by_path.get(step.path)
-            if file is None:
-                continue
-            with suppress(ConfigError):
-                texts = [
-                    (journal.read_blob(name) or b"").decode("utf-8", "replace") for name in (step.before, step.after)
-                ]
-                before, after = ({digest_entry(hook) for hook in read(text, file)} if text else set() for text in texts)
-                found |= (after - before) & set(wanted)
+    for path, *texts in UndoLog(data).list_edits(by_path):
+        before, after = (
+            {digest_entry(hook) for hook in read(text, by_path[path])} if text else set() for text in texts
+        )
+        found |= (after - before) & set(wanted)
     return found
 
 

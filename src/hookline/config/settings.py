@@ -111,7 +111,7 @@ def _absolute_folder(folder: str, home: str) -> str:
         return f"{home}{folder[1:]}"
     if PurePath(folder).is_absolute():
         return folder
-    raise ValueError(f"wanted whole paths, got {describe(folder)}")
+    raise keys.wrong_value("whole paths", folder)
 
 
 def resolve_settings(

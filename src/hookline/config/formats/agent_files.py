@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
+from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text, wrong_value
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
@@ -113,7 +113,7 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
 def _above_zero(value: object, unit: float, name: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
         return seconds(value * unit)
-    raise ValueError(f"wanted {name} above 0, got {describe(value)}")
+    raise wrong_value(f"{name} above 0", value)
 
 
 def milliseconds(value: object) -> float:

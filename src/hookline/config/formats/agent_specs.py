@@ -22,6 +22,7 @@ from hookline.config.keys import (
     read_texts,
     text,
     texts,
+    wrong_value,
 )
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.config.script_paths import quote_program
@@ -118,7 +119,7 @@ _RULED: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "P
 def _shell(value: object) -> str:
     if value in {"bash", "powershell"}:
         return text(value)
-    raise ValueError(f"wanted bash or powershell, got {describe(value)}")
+    raise wrong_value("bash or powershell", value)
 
 
 _WEB: Final[Mapping[str, Key]] = {
@@ -618,7 +619,7 @@ def _kiro_matcher(said: str) -> str:
 def _kiro_cache(value: object) -> Caching | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         return Caching(seconds=float(value)) if value else None
-    raise ValueError(f"wanted seconds, got {describe(value)}")
+    raise wrong_value("seconds", value)
 
 
 def _seconds_or_never(value: object) -> float:

@@ -79,7 +79,7 @@ def _undo(value: object) -> Undo:
 
 def _undo_function(value: object) -> Callable[..., object]:
     if not callable(value):
-        raise ValueError(f"wanted a function, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise keys.wrong_value("a function", value)
     return value
 
 
@@ -95,7 +95,7 @@ def _run_here(value: object) -> tuple[str, ...] | str:
 def _call(value: object) -> tuple[str, str]:
     module, _, function = keys.text(value).partition(":")
     if not module or not function:
-        raise ValueError(f'wanted "module:function", got {describe(value)}')
+        raise keys.wrong_value('"module:function"', value)
     return module, function
 
 
