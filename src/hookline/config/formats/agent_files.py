@@ -14,15 +14,7 @@ from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
-from hookline.model.tools import READING, WRITING
 from hookline.text import quote, suggest
-
-# canonical tools by what agents call "to run", "to read" and "to write"
-RUNS: Final = ("shell",)
-READS: Final = READING
-WRITES: Final = WRITING
-MCP: Final = ("mcp__.*",)
-WEB: Final = ("web_fetch", "web_search")
 
 
 class MatchTarget(StrEnum):

@@ -6,24 +6,12 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem
+from hookline.config.edit import value_at
 from hookline.config.formats import agent_files as files
 from hookline.config.formats.agent_files import GROUP, IGNORED, PLAIN, UNMATCHED, WRITERS, AgentEvent, AgentFileSpec
-from hookline.config.keys import (
-    LONG,
-    SHARED,
-    Key,
-    any_texts,
-    anything,
-    describe,
-    flag,
-    nonempty_text,
-    on_error,
-    read_texts,
-    text,
-    texts,
-    wrong_value,
-)
+from hookline.config.keys import SHARED, Key, describe, flag, nonempty_text, read_texts, text, texts
 from hookline.config.reader import FileOrigin, FileReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.model.hook import Hook, Layer, OnError
@@ -119,7 +107,7 @@ _RULED: Final = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "P
 def _shell(value: object) -> str:
     if value in {"bash", "powershell"}:
         return text(value)
-    raise wrong_value("bash or powershell", value)
+    raise keys.wrong_value("bash or powershell", value)
 
 
 _WEB: Final[Mapping[str, Key]] = {
@@ -183,7 +171,7 @@ CLAUDE_CODE: Final = AgentFileSpec(
         "if": Key(nonempty_text, vital=True, about="A permission rule: it runs only for such calls."),
         "async": files.BACKGROUND,
         "asyncRewake": files.BACKGROUND,
-        "onFailure": Key(on_error, "on_error", about="What its failure means."),
+        "onFailure": Key(keys.on_error, "on_error", about="What its failure means."),
         **dict.fromkeys(("once", "statusMessage", "description"), IGNORED),
     },
     group_keys=GROUP,
@@ -356,19 +344,15 @@ FACTORY_DROID: Final = AgentFileSpec(
 # Gemini CLI: groups of hooks under events in `settings.json`, times in milliseconds
 
 
-def _hooks_config(settings: Mapping[str, object]) -> Mapping[str, object]:
-    found = settings.get("hooksConfig")
-    return found if isinstance(found, Mapping) else {}
-
-
 def _why_gemini_disabled(settings: Mapping[str, object]) -> str:
-    return '"hooksConfig.enabled" switches its hooks off' if _hooks_config(settings).get("enabled") is False else ""
+    is_off = value_at(settings, ("hooksConfig", "enabled")) is False
+    return '"hooksConfig.enabled" switches its hooks off' if is_off else ""
 
 
 def _is_gemini_disabled(settings: Mapping[str, object], entry: Mapping[str, object]) -> bool:
-    disabled = _hooks_config(settings).get("disabled")
-    names = {name for name in disabled if isinstance(name, str)} if isinstance(disabled, list) else set()
-    return any(word in names for word in (entry.get("name"), entry.get("command")) if isinstance(word, str))
+    disabled = value_at(settings, ("hooksConfig", "disabled"))
+    words = (word for word in (entry.get("name"), entry.get("command")) if isinstance(word, str))
+    return isinstance(disabled, list) and any(word in disabled for word in words)
 
 
 _SEQUENTIAL_GROUP: Final[Mapping[str, Key]] = {
@@ -619,12 +603,12 @@ def _kiro_matcher(said: str) -> str:
 def _kiro_cache(value: object) -> Caching | None:
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
         return Caching(seconds=float(value)) if value else None
-    raise wrong_value("seconds", value)
+    raise keys.wrong_value("seconds", value)
 
 
 def _seconds_or_never(value: object) -> float:
     """Read a time of which 0 means that the hook may take as long as it likes."""
-    return float(LONG) if value == 0 and not isinstance(value, bool) else files.whole_seconds(value)
+    return float(keys.LONG) if value == 0 and not isinstance(value, bool) else files.whole_seconds(value)
 
 
 _KIRO_FILE_EVENTS: Final = _events(
@@ -641,8 +625,8 @@ _KIRO_ACTION: Final[Mapping[str, Key]] = {
 # the older file
 _KIRO_WHEN: Final[Mapping[str, Key]] = {
     "type": Key(nonempty_text, vital=True, about="The event it runs at."),
-    "patterns": Key(any_texts, "files", vital=True, about="Only for these files."),
-    "toolTypes": Key(any_texts, vital=True, about="Only for these tools."),
+    "patterns": Key(keys.any_texts, "files", vital=True, about="Only for these files."),
+    "toolTypes": Key(keys.any_texts, vital=True, about="Only for these tools."),
 }
 _KIRO_THEN: Final[Mapping[str, Key]] = {**_KIRO_ACTION, "timeout": PLAIN["timeout"]}
 
@@ -716,7 +700,7 @@ KIRO: Final = AgentFileSpec(
         "name": files.NAME,
         "trigger": Key(nonempty_text, vital=True, about="The event it runs at."),
         "matcher": SHARED["matcher"],
-        "action": Key(anything, about="What it does."),
+        "action": Key(keys.anything, about="What it does."),
         "timeout": Key(
             _seconds_or_never, "timeout", about="How long it may take, in seconds; 0 for as long as it likes."
         ),

@@ -9,21 +9,7 @@ from typing import Final
 
 from hookline.config import keys
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import (
-    NAME,
-    RUNNERS,
-    SCHEMA_KEY,
-    SHARED,
-    Key,
-    any_texts,
-    anything,
-    describe,
-    flag,
-    one_or_more_texts,
-    read_texts,
-    slug,
-    text,
-)
+from hookline.config.keys import NAME, SCHEMA_KEY, SHARED, Key, anything, describe, text
 from hookline.config.reader import TRUST_RANK, FileOrigin, FileReader, describe_hook
 from hookline.model import ollm_run_command
 from hookline.model.hook import Hook, Source
@@ -36,7 +22,12 @@ AUTOMATION_DIALECT: Final = "ollm-rpc"
 # the field each action needs
 ACTIONS: Final[Mapping[str, str]] = {"askAgent": "prompt", "runCommand": "command"}
 COMMAND_EVENTS: Final = frozenset(ollm_run_command.EVENTS.values())
-_PATTERNS: Final = Key(any_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore.")
+_PATTERNS: Final = Key(
+    keys.any_texts, "files", vital=True, about="Runs only for these files: patterns as in a .gitignore."
+)
+_TRUSTED: Final = Key(
+    keys.flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
+)
 _EVENT: Final = Key(text, vital=True, about="The event it runs at.")
 _ACTION: Final = Key(anything, about="What it does.")
 _COMMON: Final[Mapping[str, Key]] = {
@@ -53,7 +44,7 @@ MODERN: Final[Mapping[str, Key]] = {
     "eventType": _EVENT,
     "filePatterns": _PATTERNS,
     "action": _ACTION,
-    "trusted": Key(flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."),
+    "trusted": _TRUSTED,
 }
 WHEN: Final[Mapping[str, Key]] = {"type": _EVENT, "patterns": _PATTERNS}
 ACTION: Final[Mapping[str, Key]] = {
@@ -95,7 +86,7 @@ def _add_automation(reader: FileReader, entry: Mapping[str, object], where: KeyP
         what = "says no event type" if name else "has no name"
         reader.error(where, f"{describe_hook(values)} {what}; it is not loaded")
         return
-    ident = str(values.get("id", "")) or slug(name)
+    ident = str(values.get("id", "")) or keys.slug(name)
     at = (*where, "when", "type") if is_legacy else (*where, "eventType")
     on = reader.resolve_events((str(event),), at, dialect=AUTOMATION_DIALECT)
     if not on:
@@ -154,9 +145,9 @@ _FAMILY: Final = ("ollm-protocol", "ollm-rpc", "ollm")
 
 KEYS: Final[Mapping[str, Key]] = {
     **SHARED,
-    **RUNNERS,
-    "event": Key(one_or_more_texts, vital=True, about="The event it runs at, or a list of them."),
-    "events": Key(one_or_more_texts, vital=True, about="The events it runs at."),
+    **keys.RUNNERS,
+    "event": Key(keys.one_or_more_texts, vital=True, about="The event it runs at, or a list of them."),
+    "events": Key(keys.one_or_more_texts, vital=True, about="The events it runs at."),
     "dialect": Key(text, vital=True, about="The hook language it speaks; `hookline dialects` lists them."),
     "source": Key(
         keys.WordReader(Source),
@@ -164,10 +155,8 @@ KEYS: Final[Mapping[str, Key]] = {
         about="Whose it is; a file can make itself less trusted, never more.",
     ),
     # where OLLM found the definition; we say where we found it
-    "sourcePath": Key(keys.anything, about="Where OLLM found it; it means nothing here."),
-    "trusted": Key(
-        keys.flag, "trusted", about="In your own folders, false makes it ask first; elsewhere it says nothing."
-    ),
+    "sourcePath": Key(anything, about="Where OLLM found it; it means nothing here."),
+    "trusted": _TRUSTED,
     **SCHEMA_KEY,
 }
 # keys that a definition has, and a table of events has not
@@ -217,7 +206,7 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath,
     if values is None or not dialect:
         return
     above = (event,) if event else ()
-    names = tuple(dict.fromkeys((*above, *read_texts(values, "event"), *read_texts(values, "events"))))
+    names = tuple(dict.fromkeys((*above, *keys.read_texts(values, "event"), *keys.read_texts(values, "events"))))
     if not names:
         reader.error(where, f'{owner} says no event; add "event": "before_tool" or another one')
         return
