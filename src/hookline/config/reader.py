@@ -15,7 +15,6 @@ from hookline.config.keys import (
     LONG,
     SHARED,
     Key,
-    anything,
     describe,
     flag,
     headers,
@@ -106,8 +105,13 @@ WRAPPER_KEYS: Final[Mapping[str, str]] = {
     "description": "For people; it means nothing to the program.",
     "version": "For people; it means nothing to the program.",
 }
-# what a format may say of a hook besides its keys
-_EXTRA_FIELDS: Final = frozenset({"on", "dialect", "source"})
+# fields of a hook that a format sets itself, whatever its keys of these names say
+_SET_BY_FORMAT: Final = frozenset({"on", "dialect", "source"})
+# what follows from where the hook stands, and from what it is called
+_SET_BY_PLACE: Final = frozenset({"id", "name", "layer", "root", "implicit"})
+_FIELDS: Final = frozenset(
+    name for name in Hook.__struct_fields__ if name not in _SET_BY_PLACE and not name.startswith("source_")
+)
 # how far a source is trusted without an approval
 TRUST_RANK: Final[Mapping[Source, int]] = {
     Source.BUILTIN: 3,
@@ -241,6 +245,23 @@ class FileReader:
         self.error(where, f'{owner} needs an object "{name}", got {found}; the hook is not loaded')
         return None
 
+    def read_group(
+        self, group: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, event: str
+    ) -> Iterator[tuple[Mapping[str, object], KeyPath, dict[str, object]]]:
+        """Yield the hooks of a group, each with its place and with what the keys of the group say."""
+        owner = f"a group of {quote(event)}"
+        values = self.read_keys(group, keys, where, owner=owner)
+        hooks = group["hooks"]
+        if not isinstance(hooks, list):
+            self.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
+        elif values is not None:
+            for place, hook in enumerate(hooks):
+                at = (*where, "hooks", place)
+                if isinstance(hook, Mapping):
+                    yield hook, at, values
+                else:
+                    self.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(hook)}")
+
     @contextmanager
     def reading_hook(self, entry: Mapping[str, object], where: KeyPath, *, on: tuple[str, ...] = ()) -> Iterator[None]:
         """Read one hook inside; where that fails and the hook is a guard, keep a hook that is refused in its place.
@@ -266,7 +287,7 @@ class FileReader:
         for name in (*NARROWING[1:], *SCOPES):
             if name in entry:
                 with suppress(ValueError):
-                    kept[name] = SHARED[name].read(entry[name])
+                    kept[SHARED[name].field] = SHARED[name].read(entry[name])
         kept |= {name: entry[name] for name in ("id", "name") if isinstance(entry.get(name), str)}
         if not on:
             said = next((entry[key] for key in ("on", "event", "events", "eventType", "type") if key in entry), ())
@@ -276,7 +297,7 @@ class FileReader:
         kept |= {"on": on, "kind": INVALID, "on_error": OnError.BLOCK}
         kept["invalid"] = f"{message}; it is not in force: mend {place}, then `hookline check`"
         kept["run_by"] = (self.origin.agent,) if self.origin.agent else ()
-        self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
+        self.add_hook(kept, where, keys={}, event=on[0])
 
     def _is_guard(self, entry: Mapping[str, object]) -> bool:
         """Return whether an entry is a guard, as far as its words say: what fails closed, or denies or asks by itself."""
@@ -324,7 +345,7 @@ class FileReader:
     def add_hook(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
         """Add a hook made of what was read; `event` is the event as the file spells it.
 
-        `on`, `dialect`, `source` and `format` may be among the values without being keys of the file.
+        A value that stands under no key of the file is a field of the hook, or its `format`.
         """
         build: Callable[..., Hook] = Hook
         origin = self.origin
@@ -332,7 +353,7 @@ class FileReader:
         for name, value in values.items():
             if name in keys and keys[name].field:
                 fields[keys[name].field] = value
-            elif name in _EXTRA_FIELDS:
+            elif name in _SET_BY_FORMAT or (name in _FIELDS and name not in keys):
                 fields[name] = value
         if fields.get("args") and fields.get("shell") is False and fields["dialect"] != OWN_DIALECT:
             # words of their own are never a line; said or not, it is the same hook
@@ -403,10 +424,6 @@ _KEYS_OF_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     "urls": frozenset({"web_fetch"}),
 }
 _GUARDING: Final = ("deny", "confirm", "judge", "block", "forbid", "reject")
-_GUARD_KEYS: Final[Mapping[str, Key]] = {
-    **{name: SHARED[name] for name in (*NARROWING, *SCOPES)},
-    **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "run_by")},
-}
 
 
 def _find_permission_rule(matcher: str) -> str:

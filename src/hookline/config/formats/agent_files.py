@@ -153,12 +153,6 @@ _CONDITIONS: Final[Mapping[MatchTarget, str]] = {
     MatchTarget.COMMAND: "args.command.matches({})",
     MatchTarget.PATH: "file.path.matches({})",
 }
-# where two words are needed for one key, what was made of them is put in under the name of the field
-FIELDS: Final[Mapping[str, Key]] = {
-    field.name: Key(anything, field.name)
-    for field in structs.fields(Hook)
-    if field.name not in {"id", "name", "layer", "root", "implicit"} and not field.name.startswith("source")
-}
 
 
 def read(document: Document, *, origin: FileOrigin, spec: AgentFileSpec) -> tuple[list[Hook], list[Problem]]:
@@ -229,29 +223,18 @@ def _iter_hooks(
     reader: FileReader, entries: list[object], where: KeyPath, *, event: str, spec: AgentFileSpec
 ) -> Iterator[tuple[Mapping[str, object], KeyPath, Mapping[str, object]]]:
     """Yield the hooks of an event, which stand alone or in groups, each with the fields that its group sets."""
-    owner = f"a group of {quote(event)}"
-    wanted = f"wanted an object for a hook of {quote(event)}"
     keys = spec.group_keys
     for number, entry in enumerate(entries):
         at = (*where, number)
         if not isinstance(entry, Mapping):
-            reader.error(at, f"{wanted}, got {describe(entry)}")
+            reader.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(entry)}")
         elif keys and "hooks" in entry:
-            values = reader.read_keys(entry, keys, at, owner=owner)
-            hooks = entry["hooks"]
-            if not isinstance(hooks, list):
-                reader.error((*at, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-            elif values is not None:
-                shared = {keys[name].field: value for name, value in values.items() if keys[name].field}
-                for place, hook in enumerate(hooks):
-                    if isinstance(hook, Mapping):
-                        yield hook, (*at, "hooks", place), shared
-                    else:
-                        reader.error((*at, "hooks", place), f"{wanted}, got {describe(hook)}")
+            for hook, place, values in reader.read_group(entry, keys, at, event=event):
+                yield hook, place, {keys[name].field: value for name, value in values.items() if keys[name].field}
         elif spec.allows_ungrouped:
             yield entry, at, {}
         else:
-            reader.error(at, f'{owner} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
+            reader.error(at, f'a group of {quote(event)} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
 
 
 def _is_installed_entry(entry: Mapping[str, object]) -> bool:
@@ -293,7 +276,7 @@ def add_entry(
     if aimed is not None:
         given = {**fields, **aimed, "native_event": entry.event}
         given["run_by"] = (reader.origin.agent,) if reader.origin.agent else ()
-        reader.add_hook({**given, "on": agent_event.on}, entry.where, keys=FIELDS, event=entry.event)
+        reader.add_hook({**given, "on": agent_event.on}, entry.where, keys={}, event=entry.event)
 
 
 def is_runnable(

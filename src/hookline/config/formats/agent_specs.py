@@ -384,11 +384,11 @@ GEMINI_CLI: Final = AgentFileSpec(
 )
 
 
-# Qwen Code: Claude Code's events and types in Gemini CLI's groups; timeouts from 1000 on are files.milliseconds
+# Qwen Code: Claude Code's events and types in Gemini CLI's groups; timeouts from 1000 on are milliseconds
 
 
 def _seconds_or_milliseconds(value: object) -> float:
-    """Read a time; a thousand seconds and more were files.milliseconds once, and still are."""
+    """Read a time; a thousand seconds and more were milliseconds once, and still are."""
     is_milliseconds = isinstance(value, int | float) and value >= 1000  # noqa: PLR2004
     return files.milliseconds(value) if is_milliseconds else files.whole_seconds(value)
 
@@ -668,11 +668,11 @@ def _read_kiro_hook(reader: FileReader, entry: object, where: KeyPath, *, spec: 
     if isinstance(action, Mapping) and is_ours(str(action.get("command", ""))):
         return
     can_run = not isinstance(action, Mapping) or files.is_runnable(reader, action, at, spec=spec, owner=owner)
-    values = reader.read_keys(
-        entry, {key: spec.keys[key] for key in spec.keys if key not in _KIRO_ACTION}, where, owner=owner
-    )
+    inner = _KIRO_THEN if is_legacy else _KIRO_ACTION
+    outer = {name: key for name, key in spec.keys.items() if name not in inner}
+    values = reader.read_keys(entry, outer, where, owner=owner)
     when = reader.read_part(entry, _KIRO_WHEN, (*where, "when"), owner=owner) if is_legacy else {}
-    does = reader.read_part(entry, _KIRO_THEN if is_legacy else _KIRO_ACTION, at, owner=owner) if can_run else None
+    does = reader.read_part(entry, inner, at, owner=owner) if can_run else None
     if values is None or when is None or does is None:
         return
     event = str(when.get("type", "") if is_legacy else values.get("trigger", ""))
@@ -682,14 +682,11 @@ def _read_kiro_hook(reader: FileReader, entry: object, where: KeyPath, *, spec: 
     if agent_event is not None and limit:
         reader.warn((*where, "when", limit), f"{owner} never runs: it is for none of them")
     elif agent_event is not None:
-        given = {**values, **does}
-        given.pop("type", None)
-        if when.get("patterns"):
-            given["files"] = when["patterns"]
-        if types := read_texts(when, "toolTypes"):
-            given["matcher"] = "|".join(types)
+        given = {name: value for name, value in {**values, **does}.items() if name != "type"}
+        patterns, types = read_texts(when, "patterns"), read_texts(when, "toolTypes")
+        limits = {**({"files": patterns} if patterns else {}), **({"matcher": "|".join(types)} if types else {})}
         one = files.ConfigEntry(event=event, values=given, where=where, owner=owner)
-        files.add_entry(reader, one, spec=spec, agent_event=agent_event, shared={})
+        files.add_entry(reader, one, spec=spec, agent_event=agent_event, shared=limits)
 
 
 KIRO: Final = AgentFileSpec(
@@ -758,11 +755,7 @@ KIRO_LEGACY: Final = AgentFileSpec(
         "name": files.NAME,
         "enabled": files.ENABLED,
         **dict.fromkeys(("description", "version", "when", "then", "shortName", "workspaceFolderName"), IGNORED),
-        "files": files.FIELDS["files"],
-        "matcher": SHARED["matcher"],
-        "command": _KIRO_COMMAND,
-        "prompt": _KIRO_PROMPT,
-        "timeout": files.FIELDS["timeout"],
+        **{name: key for name, key in _KIRO_THEN.items() if name != "type"},
     },
     types={"runCommand": "command", "askAgent": "prompt"},
     events={

@@ -37,8 +37,6 @@ GROUP_KEYS: Final[Mapping[str, Key]] = {
     "description": SHARED["description"],
 }
 
-_FIELDS: Final[Mapping[str, Key]] = {**KEYS, "matcher": SHARED["matcher"]}
-
 
 def matches(document: object) -> bool:
     """Return whether a document has this shape: groups of hooks under event names."""
@@ -80,26 +78,13 @@ def _group(reader: FileReader, group: object, where: KeyPath, *, event: str, on:
         return
     if "hooks" not in group:
         wrap = '; write {"hooks": [{"type": …}]}' if KEYS.keys() & group.keys() else ""
-        reader.error(where, f'{owner} has no "hooks"{hint_for_group(group)}{wrap}')
+        close = next((key for key in group if key not in GROUP_KEYS and suggest(key, ["hooks"])), "")
+        meant = f", only {quote(close)}" if close else ""
+        reader.error(where, f'{owner} has no "hooks"{meant}{wrap}')
         return
-    values = reader.read_keys(group, GROUP_KEYS, where, owner=owner)
-    hooks = group["hooks"]
-    if not isinstance(hooks, list):
-        reader.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-    elif values is not None:
-        for place, entry in enumerate(hooks):
-            at = (*where, "hooks", place)
-            if isinstance(entry, Mapping):
-                with reader.reading_hook(entry, at, on=on):
-                    _hook(reader, entry, at, event=event, shared={"on": on, **values})
-            else:
-                reader.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(entry)}")
-
-
-def hint_for_group(group: Mapping[str, object]) -> str:
-    """Point at a key of a group that was probably meant to be "hooks"."""
-    close = [key for key in group if key not in GROUP_KEYS and suggest(key, ["hooks"])]
-    return f", only {quote(close[0])}" if close else ""
+    for entry, at, values in reader.read_group(group, GROUP_KEYS, where, event=event):
+        with reader.reading_hook(entry, at, on=on):
+            _hook(reader, entry, at, event=event, shared={"on": on, **values})
 
 
 def _hook(
@@ -120,7 +105,7 @@ def _hook(
     elif field and not values.get(field):
         reader.error(where, f"{owner} is of type {kind} and has no {field}; the hook is not loaded")
     else:
-        reader.add_hook({**shared, **values}, where, keys=_FIELDS, event=event)
+        reader.add_hook({**shared, **values}, where, keys=KEYS, event=event)
 
 
 # cli-agent's files with one hook each

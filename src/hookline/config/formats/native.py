@@ -184,10 +184,6 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
         **SHARED,
     }
 )
-_FIELDS: Final[Mapping[str, Key]] = {
-    **KEYS,
-    **{name: Key(keys.anything, name) for name in ("command", "args", "platforms", "module", "function")},
-}
 # the keys that say how a hook is reached, beside the answers of a rule
 TARGET_KEYS: Final = tuple(
     name for name in KEYS if name not in ACTIONS and any(one.key == name for one in TARGETS.values())
@@ -331,7 +327,7 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
         case {"call": (module, function)}:
             values |= {"module": module, "function": function}
     _check_tests(reader, entry.get("test"), on, (*where, "test"), owner=owner)
-    reader.add_hook(values, where, keys=_FIELDS, event=names[0])
+    reader.add_hook(values, where, keys=KEYS, event=names[0])
 
 
 def _check_tests(reader: FileReader, tests: object, on: tuple[str, ...], where: KeyPath, *, owner: str) -> None:

@@ -63,9 +63,6 @@ ACTION: Final[Mapping[str, Key]] = {
         schema={"type": "string", "pattern": rf"^\s*({'|'.join(PROGRAMS)})(\s|$)"},
     ),
 }
-_FIELDS: Final[Mapping[str, Key]] = {
-    name: Key(anything, name) for name in ("prompt", "command", "plain", "files", "enabled", "trusted")
-}
 # keys that only these definitions have
 _AUTOMATION_KEYS: Final = frozenset({"when", "then", "eventType", "action"})
 
@@ -119,7 +116,7 @@ def _add_automation(reader: FileReader, entry: Mapping[str, object], where: KeyP
         # what OLLM runs here is any program, and what that prints is its message
         "plain": "command" in action,
     }
-    reader.add_hook(hook, where, keys=_FIELDS, event=str(event))
+    reader.add_hook(hook, where, keys={}, event=str(event))
 
 
 def _action(reader: FileReader, entry: Mapping[str, object], where: KeyPath, *, owner: str) -> dict[str, str] | None:
