@@ -29,7 +29,7 @@ SCHEMA: Final[Mapping[str, object]] = {
             "name": _TEXT,
             "given": {
                 "type": "object",
-                "properties": {"event": _TEXT, "tool": _TEXT, "args": {}, "data": {}, "cwd": _TEXT},
+                "properties": {name: {} if name in {"args", "data"} else _TEXT for name in _GIVEN},
             },
             "expect": {
                 "anyOf": [

@@ -622,29 +622,24 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
 }
 
 
-def make_keys(rows: Mapping[str, Key | tuple[Callable[[object], object], bool, str]]) -> dict[str, Key]:
-    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, its help text."""
-    return {
-        name: row if isinstance(row, Key) else Key(row[0], name, vital=row[1], about=row[2])
-        for name, row in rows.items()
-    }
+_Read = Callable[[object], object]
+Row = Key | tuple[_Read, bool, str] | tuple[_Read, bool, str, Mapping[str, object]]
+
+
+def make_keys(rows: Mapping[str, Row]) -> dict[str, Key]:
+    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, help text, schema."""
+    return {name: row if isinstance(row, Key) else Key(row[0], name, *row[1:]) for name, row in rows.items()}
 
 
 # how JSON formats say what a hook runs
 RUNNERS: Final[Mapping[str, Key]] = make_keys(
     {
-        "command": Key(
-            text,
-            "command",
-            vital=True,
-            about="The program to run, or a whole line where its dialect has lines.",
-            schema=NAME,
-        ),
+        "command": (text, True, "The program to run, or a whole line where its dialect has lines.", NAME),
         "args": (texts, True, "The arguments of the program, one word each."),
         "working_directory": (text, True, "The folder it runs in."),
-        "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
+        "module": (text, True, "The Python module of the function to call.", NAME),
         "function": (text, True, "The function to call in the module."),
-        "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
+        "url": (text, True, "The URL to send the event to.", NAME),
     }
 )
 # those of them that say how a hook is reached; it needs exactly one

@@ -35,21 +35,17 @@ class AgentFile(Struct, frozen=True):
     bare_variables: bool = False
 
 
+_ANYWHERE: Final = (
+    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
+    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
+    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
+    AgentFile(".cursor/mcp.json", agent="cursor"),
+)
 HOME_FILES: Final = (
     AgentFile(".claude.json", (("projects", "*", "mcpServers"), ("mcpServers",)), "claude-code"),
-    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
-    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
-    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
-    AgentFile(".cursor/mcp.json", agent="cursor"),
+    *_ANYWHERE,
 )
-PROJECT_FILES: Final = (
-    AgentFile(".mcp.json"),
-    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
-    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
-    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
-    AgentFile(".cursor/mcp.json", agent="cursor"),
-    AgentFile(".vscode/mcp.json", (("servers",),)),
-)
+PROJECT_FILES: Final = (AgentFile(".mcp.json"), *_ANYWHERE, AgentFile(".vscode/mcp.json", (("servers",),)))
 
 
 class FoundServers(Struct, frozen=True):

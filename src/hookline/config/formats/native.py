@@ -12,16 +12,7 @@ from msgspec import Struct
 
 from hookline.config import hook_tests, keys
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.keys import (
-    SCHEMAS,
-    SHARED,
-    Key,
-    derive_rule_name,
-    describe,
-    make_keys,
-    nonempty_text,
-    one_or_more_texts,
-)
+from hookline.config.keys import SHARED, Key, describe, nonempty_text, one_or_more_texts
 from hookline.config.reader import MCP_TABLE, FileOrigin, FileReader, KnownNames, ServerReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
@@ -79,7 +70,7 @@ def _undo(value: object) -> Undo:
 
 def _undo_function(value: object) -> Callable[..., object]:
     if not callable(value):
-        raise keys.wrong_value("a function", value)
+        raise ValueError(f"wanted a function, got {describe(value)}")  # noqa: TRY004 - one error for all
     return value
 
 
@@ -95,7 +86,7 @@ def _run_here(value: object) -> tuple[str, ...] | str:
 def _call(value: object) -> tuple[str, str]:
     module, _, function = keys.text(value).partition(":")
     if not module or not function:
-        raise keys.wrong_value('"module:function"', value)
+        raise ValueError(f'wanted "module:function", got {describe(value)}')
     return module, function
 
 
@@ -104,14 +95,14 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
-_COMMAND: Final = (SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
+_COMMAND: Final = (keys.SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
 _COMMANDS: Final = {
     "type": "object",
     "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, DEFAULT)},
     "additionalProperties": False,
     "minProperties": 1,
 }
-KEYS: Final[Mapping[str, Key]] = make_keys(
+KEYS: Final[Mapping[str, Key]] = keys.make_keys(
     {
         "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
         "tools": Key(
@@ -119,7 +110,7 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             "matcher",
             vital=True,
             about="The tools it is for; * stands for anything.",
-            schema=SCHEMAS[one_or_more_texts],
+            schema=keys.SCHEMAS[one_or_more_texts],
         ),
         "run": Key(
             _run,
@@ -127,12 +118,11 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             about='The command to run: one line, a list with one word each, or one for each platform, { windows = "…", default = "…" }.',
             schema={"anyOf": [*_COMMAND, _COMMANDS]},
         ),
-        "undo": Key(
+        "undo": (
             _undo,
-            "undo",
-            vital=True,
-            about="The command that takes back what it did, for `hookline rollback`; written as `run` is.",
-            schema={"anyOf": [*_COMMAND, _COMMANDS]},
+            True,
+            "The command that takes back what it did, for `hookline rollback`; written as `run` is.",
+            {"anyOf": [*_COMMAND, _COMMANDS]},
         ),
         "call": Key(
             _call,
@@ -184,6 +174,10 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
         **SHARED,
     }
 )
+_FIELDS: Final[Mapping[str, Key]] = {
+    **KEYS,
+    **{name: Key(keys.anything, name) for name in ("command", "args", "platforms", "module", "function")},
+}
 # the keys that say how a hook is reached, beside the answers of a rule
 TARGET_KEYS: Final = tuple(
     name for name in KEYS if name not in ACTIONS and any(one.key == name for one in TARGETS.values())
@@ -327,7 +321,7 @@ def _read_entry(reader: FileReader, entry: Mapping[str, object], where: KeyPath)
         case {"call": (module, function)}:
             values |= {"module": module, "function": function}
     _check_tests(reader, entry.get("test"), on, (*where, "test"), owner=owner)
-    reader.add_hook(values, where, keys=KEYS, event=names[0])
+    reader.add_hook(values, where, keys=_FIELDS, event=names[0])
 
 
 def _check_tests(reader: FileReader, tests: object, on: tuple[str, ...], where: KeyPath, *, owner: str) -> None:
@@ -412,19 +406,8 @@ _SPELLED: Final = {key: option for option, key in _KEYWORDS.items()}
 _NOT_FOR_FUNCTIONS: Final = frozenset(
     {
         *(*TARGET_KEYS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
-        *(
-            "headers",
-            "header_env",
-            "body",
-            "method",
-            "includes",
-            "arguments",
-            "isolated",
-            "persistent",
-            "warm",
-            "source_version",
-        ),
-        *("sandbox", "state", "test", *OF_JUDGES),
+        *("headers", "header_env", "body", "method", "includes", "arguments", "isolated", "persistent", "warm"),
+        *("source_version", "sandbox", "state", "test", *OF_JUDGES),
     }
 )
 FUNCTION_KEYS: Final[Mapping[str, Key]] = {
@@ -463,7 +446,7 @@ def read_hook(options: Mapping[str, object], vocabulary: KnownNames) -> Hook:
     _reject_foreign_keys(values)
     if not values.get("id"):
         texts = {key: text for key in ACTIONS if isinstance(text := values.get(key), str)}
-        values["id"] = derive_rule_name(texts) or "rule"
+        values["id"] = keys.derive_rule_name(texts) or "rule"
     origin = FileOrigin(
         path="", dialect="hookline", source=Source.BUILTIN, layer=Layer.PROGRAM, format="native", known_names=vocabulary
     )

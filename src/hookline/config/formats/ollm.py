@@ -47,22 +47,18 @@ MODERN: Final[Mapping[str, Key]] = {
     "trusted": _TRUSTED,
 }
 WHEN: Final[Mapping[str, Key]] = {"type": _EVENT, "patterns": _PATTERNS}
-ACTION: Final[Mapping[str, Key]] = {
-    "type": Key(text, vital=True, about="Ask the agent, or run a command.", schema={"enum": [*ACTIONS]}),
-    "prompt": Key(
-        text,
-        "prompt",
-        vital=True,
-        about="What to ask the agent; {{file.path}} and other values of the event are filled in.",
-    ),
-    "command": Key(
-        text,
-        "command",
-        vital=True,
-        about=f"What to run: one of {', '.join(PROGRAMS)}, with its arguments.",
-        schema={"type": "string", "pattern": rf"^\s*({'|'.join(PROGRAMS)})(\s|$)"},
-    ),
-}
+ACTION: Final[Mapping[str, Key]] = keys.make_keys(
+    {
+        "type": Key(text, vital=True, about="Ask the agent, or run a command.", schema={"enum": [*ACTIONS]}),
+        "prompt": (text, True, "What to ask the agent; {{file.path}} and other values of the event are filled in."),
+        "command": (
+            text,
+            True,
+            f"What to run: one of {', '.join(PROGRAMS)}, with its arguments.",
+            {"type": "string", "pattern": rf"^\s*({'|'.join(PROGRAMS)})(\s|$)"},
+        ),
+    }
+)
 # keys that only these definitions have
 _AUTOMATION_KEYS: Final = frozenset({"when", "then", "eventType", "action"})
 
