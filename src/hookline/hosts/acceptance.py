@@ -139,15 +139,10 @@ def ask_claude(program: str, raw: bytes, environ: Mapping[str, str]) -> list[Rej
             "CLAUDE_CONFIG_DIR": folder,
             "ANTHROPIC_BASE_URL": _NOWHERE,
             "ANTHROPIC_API_KEY": "none",
-            **dict.fromkeys(
-                (
-                    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-                    "DISABLE_TELEMETRY",
-                    "DISABLE_AUTOUPDATER",
-                    "DISABLE_ERROR_REPORTING",
-                ),
-                "1",
-            ),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
         }
         said = _run([program, "doctor"], b"", {**environ, **more}, folder)
         found = re.search(r"^Invalid settings\n((?:[-\s].*\n?)+)", said, re.MULTILINE)

@@ -222,7 +222,6 @@ def _plan_install(
         with suppress(OSError):
             before_mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 - a link is followed
     new_mode = _PRIVATE if has_token else before_mode
-    mode = _EXECUTABLE if is_program else None
     backup = SettingsBackup(
         path=path,
         before=base,
@@ -231,12 +230,8 @@ def _plan_install(
         events=tuple(call.event for call in calls),
         mode=before_mode,
     )
-    return _FilePlan(
-        now=now,
-        wanted=wanted,
-        changes=(FileEdit(path, now, wanted, mode, new_mode=new_mode),) if wanted != now else (),
-        records=plan_record(around.data, path, replace(backup, **chosen)),
-    )
+    edit = FileEdit(path, now, wanted, _EXECUTABLE if is_program else None, new_mode=new_mode)
+    return _plan_file(edit, plan_record(around.data, path, replace(backup, **chosen)))
 
 
 def _plan_approvals(
@@ -278,12 +273,7 @@ def _plan_approvals(
         folders = created_folders(around.data, path)
         backup = SettingsBackup(path=path, before=base, after=digest(after), folders=folders, approvals=hashes)
     left = kept.folders if kept is not None and after is None else ()
-    return _FilePlan(
-        now=now,
-        wanted=after,
-        changes=(FileEdit(path, now, after, folders=left),) if after != now else (),
-        records=plan_record(around.data, path, backup),
-    )
+    return _plan_file(FileEdit(path, now, after, folders=left), plan_record(around.data, path, backup))
 
 
 def _plan_removal(path: str, host: Host, around: HostEnvironment) -> _FilePlan:
@@ -293,12 +283,12 @@ def _plan_removal(path: str, host: Host, around: HostEnvironment) -> _FilePlan:
     wanted = _find_original(path, now, kept, host.shape.remove)
     folders = kept.folders if kept is not None and wanted is None else ()
     mode = kept.mode if kept is not None else None
-    return _FilePlan(
-        now=now,
-        wanted=wanted,
-        changes=(FileEdit(path, now, wanted, folders=folders, new_mode=mode),) if wanted != now else (),
-        records=plan_record(around.data, path, None),
-    )
+    return _plan_file(FileEdit(path, now, wanted, folders=folders, new_mode=mode), plan_record(around.data, path, None))
+
+
+def _plan_file(edit: FileEdit, records: tuple[FileEdit, ...]) -> _FilePlan:
+    changes = (edit,) if edit.after != edit.before else ()
+    return _FilePlan(now=edit.before, wanted=edit.after, changes=changes, records=records)
 
 
 def _find_original(
