@@ -12,7 +12,7 @@ from hookline.config import jsonc, settings
 from hookline.config.document import Document, Severity
 from hookline.config.formats import FORMATS, agent_specs, grouped, native, ollm
 from hookline.config.keys import Key
-from hookline.config.reader import WRAPPER_KEYS, FileOrigin, KnownNames
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.config.schemas import ALL, schema
 from hookline.wiring import native_names, shell_dialects
 
@@ -212,7 +212,7 @@ def test_every_setting_is_in_the_schema() -> None:
 
     assert set(tables) == set(native.TABLES)
     assert set(tables["settings"]["properties"]) == set(settings.KEYS)
-    assert "$schema" in WRAPPER_KEYS
+    assert "$schema" in ollm.WRAPPER_KEYS
 
 
 @pytest.mark.parametrize(

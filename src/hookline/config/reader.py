@@ -98,13 +98,6 @@ def canonical_tools(matcher: str, dialect: str, tools: Tools) -> tuple[str, ...]
 # each of a hundred thousand keys would take minutes.
 MOST_PROBLEMS: Final = 100
 
-# what may stand beside the list of hooks in a file of definitions
-WRAPPER_KEYS: Final[Mapping[str, str]] = {
-    "hooks": "The hooks.",
-    "$schema": "The schema an editor completes this file with.",
-    "description": "For people; it means nothing to the program.",
-    "version": "For people; it means nothing to the program.",
-}
 # fields of a hook that a format sets itself, whatever its keys of these names say
 _SET_BY_FORMAT: Final = frozenset({"on", "dialect", "source"})
 # what follows from where the hook stands, and from what it is called
@@ -186,16 +179,6 @@ class FileReader:
         """Report a key that means nothing here."""
         nearest = "" if self.is_full else suggest(key, known)
         self.warn((*where, key), f"unknown key {quote(key)} in {owner}{nearest}")
-
-    def unwrap(self, telling: Collection[str]) -> tuple[object, KeyPath]:
-        """Take off the outer `{"hooks": …}` that a file of definitions may have; `telling` keys are a hook's."""
-        value = self.document.value
-        if not isinstance(value, dict) or "hooks" not in value or any(key in value for key in telling):
-            return value, ()
-        for key in value:
-            if key not in WRAPPER_KEYS:
-                self.report_unknown_key((), key, WRAPPER_KEYS, owner="the file")
-        return value["hooks"], ("hooks",)
 
     def read_keys(
         self, entry: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, owner: str, is_ours: bool = False
@@ -546,18 +529,19 @@ class ServerReader:
 
     def _build(self, name: str, values: Mapping[str, object], where: KeyPath) -> McpServer:
         build: Callable[..., McpServer] = McpServer
-        line = self._document.line_of(where) if self._document.lines else 0
-        server = build(name=name, line=line, **values)
+        server = build(name=name, line=self._line_of(where), **values)
         problem = find_server_problem(server)
         if problem and self._is_ours:
             self._report(where, f"the MCP server {quote(name)} cannot be used: {problem}")
         return replace(server, problem=problem)
 
     def _report(self, where: KeyPath, message: str) -> None:
-        line = self._document.line_of(where) if self._document.lines else 0
         # what is wrong in an agent's file is the agent's business
         severity = Severity.ERROR if self._is_ours else Severity.NOTE
-        self.problems.append(Problem(self._path, line, message, severity, settled=True))
+        self.problems.append(Problem(self._path, self._line_of(where), message, severity, settled=True))
+
+    def _line_of(self, where: KeyPath) -> int:
+        return self._document.line_of(where) if self._document.lines else 0
 
 
 def _translate(entry: Mapping[str, object], *, bare_variables: bool) -> dict[str, object]:

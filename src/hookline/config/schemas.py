@@ -10,7 +10,7 @@ from msgspec import Struct
 from hookline.config import settings
 from hookline.config.formats import grouped, native, ollm
 from hookline.config.keys import TARGETS, Key, schema_of
-from hookline.config.reader import MCP_TABLE, SERVER_KEYS, WRAPPER_KEYS, KnownNames
+from hookline.config.reader import MCP_TABLE, SERVER_KEYS, KnownNames
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import ACTIONS, DECISIONS
 from hookline.model.names import known_events, resolve_events, tools_of_event
@@ -160,7 +160,7 @@ def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
 def _files_of(entry: Schema) -> list[object]:
     """Return the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
     several: Schema = {"type": "array", "items": entry}
-    beside = {name: {"description": about} for name, about in WRAPPER_KEYS.items()}
+    beside = {name: {"description": about} for name, about in ollm.WRAPPER_KEYS.items()}
     around = _closed_object({**beside, "hooks": {**several, **beside["hooks"]}}, required=["hooks"])
     return [entry, several, around]
 

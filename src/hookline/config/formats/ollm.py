@@ -152,6 +152,13 @@ KEYS: Final[Mapping[str, Key]] = {
     "trusted": _TRUSTED,
     **SCHEMA_KEY,
 }
+# what may stand beside the list of hooks in a file of definitions
+WRAPPER_KEYS: Final[Mapping[str, str]] = {
+    "hooks": "The hooks.",
+    "$schema": "The schema an editor completes this file with.",
+    "description": "For people; it means nothing to the program.",
+    "version": "For people; it means nothing to the program.",
+}
 # keys that a definition has, and a table of events has not
 _TELLING: Final = frozenset({"id", "name", "command", "args", "event", "events", "module", "url", *_AUTOMATION_KEYS})
 
@@ -159,7 +166,13 @@ _TELLING: Final = frozenset({"id", "name", "command", "args", "event", "events",
 def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
     """Read every definition of a file."""
     reader = FileReader(document, origin)
-    value, where = reader.unwrap(_TELLING)
+    value = document.value
+    where: KeyPath = ()
+    if isinstance(value, Mapping) and "hooks" in value and _TELLING.isdisjoint(value):
+        for key in value:
+            if key not in WRAPPER_KEYS:
+                reader.report_unknown_key((), key, WRAPPER_KEYS, owner="the file")
+        value, where = value["hooks"], ("hooks",)
     match value:
         case list():
             for place, entry in enumerate(value):
