@@ -154,7 +154,7 @@ def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
     if not any(carried.get(field) for field in TARGETS):
-        return _unsupported(hook)
+        return _refuse_kind(hook)
     entry = {**_title(hook), "type": hook.kind, **carried}
     entries = tuple(_in_group(("hooks", name), entry, target, matcher=hook.matcher) for name in names)
     return ExportResult(entries, (*lost, *left, *_other_dialect_loss(hook, target)))
@@ -164,7 +164,7 @@ def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
     carried, left = _export_fields(hook, _fields(ollm.KEYS), apart=())
     if not any(carried.get(field) for field in TARGETS):
-        return _unsupported(hook)
+        return _refuse_kind(hook)
     events = {"event": names[0]} if len(names) == 1 else {"events": names}
     value = {"id": hook.id, "name": hook.name or hook.id, **events, **carried}
     if hook.dialect != target.dialect:
@@ -190,7 +190,7 @@ def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportR
             return ExportResult((), (refused,))
         left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
     else:
-        return _unsupported(hook)
+        return _refuse_kind(hook)
     wrong = [name for name in names if hook.kind == "command" and name not in COMMAND_EVENTS]
     if wrong:
         lost.append(f"{', '.join(wrong)}: commands run at {' and '.join(sorted(COMMAND_EVENTS))} only")
@@ -220,7 +220,7 @@ def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.PER_FILE_KEYS), apart=())
     if hook.kind != "command":
-        return _unsupported(hook)
+        return _refuse_kind(hook)
     if target.document:
         raise ConfigError("this file is one definition, so no other fits in; write to a file of its own")
     title = {"id": hook.id, **_title(hook)} if hook.name else {}
@@ -236,7 +236,7 @@ def file_name(hook: Hook, event: str) -> str:
     return f"{stem}.json" if stem.startswith(prefixes) else f"{prefixes[0]}{stem}.json"
 
 
-def _unsupported(hook: Hook) -> ExportResult:
+def _refuse_kind(hook: Hook) -> ExportResult:
     """Say that a hook of this kind cannot be written in a format."""
     why = f"{hook.kind} hooks have no place in this format"
     if hook.kind == "rule":
@@ -361,7 +361,7 @@ _SET_BY_POSITION: Final = frozenset({"command", "args", "shell", "matcher", "nam
 def _write_agent(hook: Hook, target: ExportTarget, *, spec: AgentFileSpec) -> ExportResult:
     """Write a hook in one of the forms that agents' files have."""
     if _TARGET_FIELDS.get(hook.kind) not in spec.writers:
-        return _unsupported(hook)
+        return _refuse_kind(hook)
     if not hook.enabled and "enabled" not in spec.writers:
         return ExportResult((), ("it is switched off, and hooks in this file have no switch",))
     # what the entry says whatever the event, and what it cannot say
