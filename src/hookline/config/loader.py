@@ -396,10 +396,7 @@ def _location(hook: Hook) -> str:
 # What may differ between copies: whose file it is in and how that agent speaks and counts time. A matcher is
 # compared by the tools it means.
 _MAY_DIFFER: Final = frozenset(
-    {
-        *("name", "dialect", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
-        "working_directory",
-    }
+    ("name", "dialect", "native_event", "matcher", "timeout", "on_error", "parallel", "version", "working_directory")
 )
 _FROM_THE_TOP: Final = frozenset("/~$\"'")
 _COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in _HOOK_FIELDS} - _MAY_DIFFER))
@@ -453,7 +450,7 @@ def _folder(hook: Hook) -> str:
 # later by another way than a command of Hookline has to be approved. `hookline.toml` is not concerned: guards protect it.
 
 # reads the entries of a text as if it stood in the file
-Read = Callable[[str, DiscoveredFile], list[Hook]]
+ReadEntries = Callable[[str, DiscoveredFile], list[Hook]]
 
 # where an entry stands and what it is called says nothing about what it does
 _DEFAULTS: Final = {
@@ -499,7 +496,7 @@ def mark_new_entries(
     texts: Mapping[str, tuple[DiscoveredFile, str]],
     data: Path,
     *,
-    read: Read,
+    read: ReadEntries,
     writes: bool = True,
 ) -> tuple[list[Hook], list[Problem]]:
     """Return the hooks, with those of other systems' user files that are new as ones that need an approval.
@@ -556,7 +553,7 @@ def _make_record(
 
 
 def _find_own_edits(
-    wanted: Collection[str], files: Sequence[tuple[DiscoveredFile, str]], data: Path, *, read: Read
+    wanted: Collection[str], files: Sequence[tuple[DiscoveredFile, str]], data: Path, *, read: ReadEntries
 ) -> set[str]:
     """Return which of the wanted entries a command of Hookline wrote: they are in a text after it, and not before."""
     by_path = {file.path: file for file, _ in files}

@@ -1,7 +1,6 @@
 """Whether an agent accepts our entries: read its settings as strictly as it does, ask it where it can be asked, and approve.
 
-An agent that does not accept its settings runs no hook from them, and some agents do not say so. Codex CLI runs a hook only once
-its hash stands in `config.toml`.
+An agent that does not accept its settings runs no hook from them, and some agents do not say so.
 """
 
 import contextlib
@@ -278,6 +277,9 @@ def _lenient_parts(text: str, strict: str) -> Iterator[tuple[int, bool]]:
                 position = end if end > position else len(text)
                 continue
         position += 1
+
+
+# Codex CLI runs a hook only once its hash stands in `config.toml`
 
 
 def find_approvals(folder: Path, settings: Path, text: str) -> tuple[Path, Mapping[str, str]]:

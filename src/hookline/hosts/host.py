@@ -14,6 +14,7 @@ from msgspec.structs import force_setattr
 
 from hookline.config import edit
 from hookline.config.document import KeyPath
+from hookline.config.jsonc import blank
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, HostError
 from hookline.hosts.acceptance import UNKNOWN, ReadingStrictness
@@ -295,11 +296,7 @@ def find_commands(value: object, pointer: KeyPath = ()) -> Iterator[tuple[KeyPat
 
 def _has_comment(text: str, *, path: str) -> bool:
     """Return whether a file has comments."""
-    if edit.syntax_of(path) == "toml":
-        return "#" in text
-    from hookline.config.jsonc import blank  # noqa: PLC0415 - only an emptied file is looked at
-
-    return blank(text) != text
+    return "#" in text if edit.syntax_of(path) == "toml" else blank(text) != text
 
 
 SettingsShape = EventLists | NamedBundle | OwnedFile
