@@ -141,10 +141,10 @@ def _finish_claude(reader: FileReader, entry: files.ConfigEntry, fields: dict[st
         except ValueError as problem:
             reader.warn(place, f"the rule of {entry.owner}: {problem}; the hook is not loaded, so it runs only there")
             return None
-    return add_header_variables(entry, fields)
+    return _add_header_variables(entry, fields)
 
 
-def add_header_variables(entry: files.ConfigEntry, fields: dict[str, object]) -> dict[str, object]:
+def _add_header_variables(entry: files.ConfigEntry, fields: dict[str, object]) -> dict[str, object]:
     """Let headers name the variables they may; where they name none, they are as they stand."""
     headers = fields.get("headers")
     if isinstance(headers, Mapping) and any("$" in str(value) for value in headers.values()):
@@ -251,7 +251,7 @@ def _finish_copilot(
         words = [word.strip() for word in matcher.split("|")]
         ours = [tool for tool, names in tools.items() if any(word in names for word in words)]
         fields["matcher"] = "|".join([matcher, *ours])
-    return add_header_variables(entry, fields)
+    return _add_header_variables(entry, fields)
 
 
 COPILOT_CLI: Final = AgentFileSpec(
@@ -397,7 +397,7 @@ def _finish_qwen(reader: FileReader, entry: files.ConfigEntry, fields: dict[str,
     if entry.values.get("shell") == "powershell":
         reader.warn((*entry.where, "shell"), f"{entry.owner} is a line for PowerShell; the hook is not loaded")
         return None
-    return add_header_variables(entry, fields)
+    return _add_header_variables(entry, fields)
 
 
 QWEN_CODE: Final = AgentFileSpec(
