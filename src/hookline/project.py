@@ -1,6 +1,7 @@
 """Load a project: its hooks, settings and trust, without an engine; the engine is built when it is first used."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
@@ -19,12 +20,12 @@ from hookline.builtin.catalogue import (
     read_options,
     strip_prefix,
 )
-from hookline.config import cron, toml
+from hookline.config import cron, loader, toml
 from hookline.config import settings as tables
 from hookline.config.discovery import select_locations
 from hookline.config.document import Document, Problem, Severity
-from hookline.config.known_entries import read_record, record_path
-from hookline.config.loader import LoadResult, SearchPaths, find_config_files, judge, read_candidates, read_text
+from hookline.config.keys import read_texts
+from hookline.config.loader import LoadResult, SearchPaths
 from hookline.config.staleness import FileStamps, capture
 from hookline.engine.background import TellAgent
 from hookline.engine.components import Components
@@ -125,7 +126,7 @@ class Project(Struct, kw_only=True, eq=False, dict=True):
 
     def is_current(self) -> bool:
         """Return whether loading the project again would give the same, as far as files decide it."""
-        stamps = self.stamps.refresh(lambda looked: find_config_files(self.search, looked))
+        stamps = self.stamps.refresh(lambda looked: loader.find_config_files(self.search, looked))
         self.stamps = stamps or self.stamps
         return stamps is not None
 
@@ -296,7 +297,7 @@ def _find_settings(dirs: UserDirs, given: Settings | None) -> _FoundSettings:
         problems = (*odd, *managed_problems, *own_problems)
     return _FoundSettings(
         settings=settings,
-        managed_builtins=_list_builtins(managed, "builtins"),
+        managed_builtins=read_texts(managed, "builtins"),
         problems=problems,
         parsed=parsed,
         is_given=given is not None,
@@ -305,10 +306,10 @@ def _find_settings(dirs: UserDirs, given: Settings | None) -> _FoundSettings:
 
 def _load_hooks(search: SearchPaths, settings: Settings, planner: HookPlanner, components: Components) -> LoadResult:
     """Read the hooks of all files, with the servers and models that they name and the sandbox that holds by default."""
-    candidates = read_candidates(search)
+    candidates = loader.read_candidates(search)
     if any(hook.mcp for hook in candidates.hooks):
         candidates = _attach_servers(candidates, search)
-    loaded = judge(
+    loaded = loader.judge(
         candidates,
         tools=search.known_names.tools,
         unusable=partial(find_problem, planner),
@@ -386,9 +387,9 @@ def _build_engine(project: Project) -> Engine:
 
 def _narrow(search: SearchPaths, data: Path, dialect: str) -> SearchPaths:
     """Return where our own files and those of one dialect are found."""
-    if search.records and read_record(data) is None:
+    if search.records and loader.read_record(data) is None:
         # the first load records the entries of all files: those of other systems would count as new later
-        read_candidates(search)
+        loader.read_candidates(search)
     wanted = {_OWN_DIALECT, dialect}
     return replace(search, locations=tuple(place for place in search.locations if place.dialect in wanted))
 
@@ -438,7 +439,7 @@ def _add_stamps(stamps: FileStamps, folders: UserDirs, root: Path) -> FileStamps
         owners=dict.fromkeys([*map(str, (root, starts[0], folders.home, folders.config, folders.data)), *named]),
         names=[str(place / ".git") for place in dict.fromkeys(places)],
         # in a worktree, .git is a file that names the repository
-        others=map(str, [record_path(folders.data), *decided, *([marker] if marker.is_file() else [])]),
+        others=map(str, [loader.record_path(folders.data), *decided, *([marker] if marker.is_file() else [])]),
     )
     return replace(stamps, owners=around.owners, names=around.names, others=(*stamps.others, *around.others))
 
@@ -464,7 +465,7 @@ def _read_settings(
         return {}, ()
     path = str(folder / "hookline.toml")
     try:
-        text = read_text(path, is_managed=is_managed)
+        text = loader.read_text(path, is_managed=is_managed)
         if tables.TABLE not in text and tables.OPTIONS not in text:
             return {}, ()
         document = toml.parse(text, path=path)
@@ -474,7 +475,7 @@ def _read_settings(
     parsed[str(folder.resolve() / "hookline.toml")] = (text, document)
     found = tables.read(document, path=path, home=str(folders.home))
     problems = [*found.problems]
-    named = [(key, name) for key in _BUILTIN_KEYS for name in _list_builtins(found.values, key)]
+    named = [(key, name) for key in _BUILTIN_KEYS for name in read_texts(found.values, key)]
     for key, name in named:
         if (plain := strip_prefix(name)) not in BUILTINS:
             known = suggest(plain, BUILTINS) or f"; there are {', '.join(sorted(BUILTINS))}"
@@ -487,16 +488,13 @@ def _read_settings(
     return {**found.values, "builtin_options": options}, tuple(problems)
 
 
-def _list_builtins(values: Mapping[str, object], key: str) -> tuple[str, ...]:
-    named = values.get(key)
-    return tuple(map(str, named)) if isinstance(named, tuple) else ()
-
-
 def find_problem(planner: HookPlanner, hook: Hook) -> str:
     """Return why a hook cannot be planned: its matcher, patterns, condition or schedule; empty when it can."""
     try:
         planner.check(hook)
+        if hook.schedule:
+            cron.next_time(hook.schedule, datetime.now().astimezone())
     except ConfigError as problem:
         # the caller names the hook
         return problem.message.removeprefix(f'hook "{hook.id}": ')
-    return cron.schedule_error(hook.schedule) if hook.schedule else ""
+    return ""

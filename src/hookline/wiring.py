@@ -23,7 +23,7 @@ from hookline.process.containment import Containment
 from hookline.stores.state import MemoryState
 
 if TYPE_CHECKING:
-    from hookline.config.known_names import KnownNames
+    from hookline.config.reader import KnownNames
 
 
 def make_components(
@@ -90,7 +90,7 @@ def _read_hook(options: Mapping[str, object]) -> Hook:
 
 def known_names() -> "KnownNames":
     """Return the names of all dialects, which readers of configuration files need."""
-    from hookline.config.known_names import KnownNames  # noqa: PLC0415 - as above
+    from hookline.config.reader import KnownNames  # noqa: PLC0415 - as above
 
     return KnownNames(names=EVENT_NAMES, tools=native_tools(), shell_dialects=SHELL_DIALECTS)
 

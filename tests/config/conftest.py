@@ -6,9 +6,8 @@ import pytest
 
 from hookline.config import jsonc
 from hookline.config.document import Document
-from hookline.config.known_names import KnownNames
 from hookline.config.loader import LoadResult, SearchPaths, load
-from hookline.config.reader import FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.model.hook import Hook, Source
 
 NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {

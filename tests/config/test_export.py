@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from hookline.config import edit, formats
 from hookline.config.export import WRITERS, ExportEntry, ExportTarget, file_name, write
 from hookline.config.keys import slug
-from hookline.config.known_names import KnownNames
-from hookline.config.reader import FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.errors import ConfigError
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError, Source
@@ -22,9 +21,9 @@ WORDS = KnownNames(names=native_names(), shell_dialects=shell_dialects())
 PLACES = {
     "native": ("hookline", "hookline.toml", ("native",)),
     "grouped": ("ollama-cli", "settings.json", ("grouped",)),
-    "ollm": ("ollm", "hooks.json", ("grouped", "when_then", "ollm")),
-    "modern": ("ollm", "hooks.json", ("grouped", "when_then", "ollm")),
-    "when_then": ("ollm", "hooks.json", ("grouped", "when_then", "ollm")),
+    "ollm": ("ollm", "hooks.json", ("grouped", "ollm")),
+    "modern": ("ollm", "hooks.json", ("grouped", "ollm")),
+    "when_then": ("ollm", "hooks.json", ("grouped", "ollm")),
     "per_file": ("cli-agent", "pre-x.json", ("grouped", "per_file")),
 }
 
@@ -162,7 +161,7 @@ def test_a_hook_that_asks_the_agent_survives_both_forms_of_ollms_automation(name
 def test_a_legacy_definition_is_written_back_in_the_modern_form() -> None:
     legacy = '{"name": "Lint on Save", "when": {"type": "fileEdited", "patterns": ["*.py"]}, "then": {"type": "askAgent", "prompt": "lint"}}'
     origin = FileOrigin(path="a.json", dialect="ollm", known_names=WORDS)
-    [hook], _ = formats.read(legacy, origin=origin, formats=("grouped", "when_then", "ollm"))
+    [hook], _ = formats.read(legacy, origin=origin, formats=("grouped", "ollm"))
 
     written = write(hook, "modern", ExportTarget(dialect="ollm", known_names=WORDS, alone=True))
 

@@ -6,9 +6,8 @@ from msgspec.structs import replace
 from hookline.config.edit import append, put
 from hookline.config.export import ExportResult, ExportTarget, shell_line, write
 from hookline.config.formats import read
-from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.known_names import KnownNames
-from hookline.config.reader import FileOrigin
+from hookline.config.formats.agent_specs import FILE_SPECS
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.model.hook import Hook, OnError
 from hookline.wiring import native_names, native_tools, shell_dialects
 

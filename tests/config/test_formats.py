@@ -47,7 +47,7 @@ def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
 ) -> None:
     text = json.dumps({"hooks": value}, indent=1)[:cut]
 
-    read(text, origin=origin(), formats=("grouped", "when_then", "ollm"))
+    read(text, origin=origin(), formats=("grouped", "ollm"))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_file_cut_short_anywhere_is_a_problem_and_no_crash(
     ],
 )
 def test_the_format_is_told_from_the_content(text: str, name: str, origin: Callable[..., FileOrigin]) -> None:
-    (hook,), problems = read(text, origin=origin(), formats=("grouped", "when_then", "ollm"))
+    (hook,), problems = read(text, origin=origin(), formats=("grouped", "ollm"))
 
     assert problems == []
     assert hook.source_format == name

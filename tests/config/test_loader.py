@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Severity
-from hookline.config.known_names import KnownNames
 from hookline.config.loader import MAX_FILE_BYTES, MAX_FOREIGN_HOOKS, LoadResult, SearchPaths, load, read_text
+from hookline.config.reader import KnownNames
 from hookline.config.staleness import FileStamps
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook, Layer, Source

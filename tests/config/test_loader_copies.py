@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
-from hookline.config.known_names import canonical_tools
 from hookline.config.loader import merge_copies
+from hookline.config.reader import canonical_tools
 from hookline.model.hook import Hook, Layer, OnError, Source
 from hookline.wiring import native_tools
 

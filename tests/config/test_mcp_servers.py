@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from hookline.config.discovery import select_locations
-from hookline.config.known_names import KnownNames
 from hookline.config.loader import SearchPaths
 from hookline.config.mcp_servers import FoundServers, find_servers
+from hookline.config.reader import KnownNames
 from hookline.errors import ConfigError
 from hookline.model.mcp_server import McpServer
 

@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from hookline.config import jsonc, settings
 from hookline.config.document import Document, Severity
-from hookline.config.formats import FORMATS, agents, grouped, native, ollm, per_file, when_then
+from hookline.config.formats import FORMATS, agent_specs, grouped, native, ollm
 from hookline.config.keys import Key
-from hookline.config.known_names import KnownNames
-from hookline.config.reader import WRAPPER_KEYS, FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.config.schemas import ALL, schema
 from hookline.wiring import native_names, shell_dialects
 
@@ -48,13 +47,11 @@ CASES = {
     "grouped:cli-agent": Case(grouped.KEYS, {"command": "x"}, _in_group, "grouped", "cli-agent"),
     "grouped:ollama-cli": Case(grouped.KEYS, {"command": "x"}, _in_group, "grouped", "ollama-cli"),
     "ollm": Case(ollm.KEYS, {"command": "x", "event": "before_tool"}, _alone, "ollm", "ollm"),
-    "modern": Case(
-        when_then.MODERN, {"id": "x", "eventType": "fileEdited", "action": ASKS}, _alone, "when_then", "ollm"
-    ),
+    "modern": Case(ollm.MODERN, {"id": "x", "eventType": "fileEdited", "action": ASKS}, _alone, "when_then", "ollm"),
     "when_then": Case(
-        when_then.LEGACY, {"name": "x", "when": {"type": "fileEdited"}, "then": ASKS}, _alone, "when_then", "ollm"
+        ollm.LEGACY, {"name": "x", "when": {"type": "fileEdited"}, "then": ASKS}, _alone, "when_then", "ollm"
     ),
-    "per_file": Case(per_file.KEYS, {"command": "x"}, _alone, "per_file", "cli-agent"),
+    "per_file": Case(grouped.PER_FILE_KEYS, {"command": "x"}, _alone, "per_file", "cli-agent"),
 }
 # one of everything people write, right or wrong
 VALUES: tuple[object, ...] = (
@@ -82,7 +79,7 @@ def _validator(name: str) -> Draft202012Validator:
 def test_every_format_has_its_schema() -> None:
     assert set(CASES) == set(ALL)
     # agents have schemas of their own for their files
-    assert {case.format for case in CASES.values()} == set(FORMATS) - set(agents.FILE_SPECS)
+    assert {case.format for case in CASES.values()} == set(FORMATS) - set(agent_specs.FILE_SPECS)
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
@@ -205,7 +202,7 @@ def test_every_key_of_a_reader_is_described(name: str) -> None:
         assert meaning.about.endswith((".", '".'))
 
 
-@pytest.mark.parametrize("table", [grouped.GROUP_KEYS, when_then.WHEN, when_then.ACTION])
+@pytest.mark.parametrize("table", [grouped.GROUP_KEYS, ollm.WHEN, ollm.ACTION])
 def test_every_key_inside_a_hook_is_described_too(table: Mapping[str, Key]) -> None:
     assert all(key.about for key in table.values())
 
@@ -215,7 +212,7 @@ def test_every_setting_is_in_the_schema() -> None:
 
     assert set(tables) == set(native.TABLES)
     assert set(tables["settings"]["properties"]) == set(settings.KEYS)
-    assert "$schema" in WRAPPER_KEYS
+    assert "$schema" in ollm.WRAPPER_KEYS
 
 
 @pytest.mark.parametrize(

@@ -164,9 +164,9 @@ def test_files_that_are_no_configuration_change_nothing(place: Path) -> None:
 
 def test_stamps_of_what_is_not_there_hold_until_it_is(tmp_path: Path) -> None:
     stamps = capture([str(tmp_path / "a")], [str(tmp_path / "folder")], owners=[str(tmp_path / "x" / "y")])
-    assert stamps.is_current(lambda _looked: [str(tmp_path / "a")])
+    assert stamps.refresh(lambda _looked: [str(tmp_path / "a")]) is not None
     (tmp_path / "folder").mkdir()
-    assert not stamps.is_current(lambda _looked: [])
+    assert stamps.refresh(lambda _looked: []) is None
 
 
 def test_a_file_whose_date_was_set_back_is_seen(tmp_path: Path) -> None:
@@ -174,11 +174,11 @@ def test_a_file_whose_date_was_set_back_is_seen(tmp_path: Path) -> None:
     path.write_text("1")
     before = path.stat()
     stamps = FileStamps(capture([str(path)], []).files, at=time.time_ns() + 10_000_000_000)
-    assert stamps.is_current(lambda _looked: [])
+    assert stamps.refresh(lambda _looked: []) is not None
     time.sleep(0.05)
     path.write_text("2")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert not stamps.is_current(lambda _looked: [])
+    assert stamps.refresh(lambda _looked: []) is None
 
 
 def test_a_folder_that_came_with_nothing_in_it_is_searched_from_then_on(place: Path) -> None:

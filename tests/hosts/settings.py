@@ -5,9 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
+from hookline.hosts.host import EventCall, Host, HostEnvironment, OwnedFile, Scope
 from hookline.hosts.installer import InstallPlan, execute, install, uninstall
-from hookline.hosts.settings_shapes import OwnedFile
 
 PYTHON = sys.executable
 THEIRS = "./theirs.sh --check"

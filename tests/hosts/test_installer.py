@@ -11,9 +11,8 @@ from hookline.config import edit
 from hookline.config.undo_log import UndoLog
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
-from hookline.hosts.host import Host, Scope
+from hookline.hosts.host import Host, OwnedFile, Scope
 from hookline.hosts.installer import install, uninstall
-from hookline.hosts.settings_shapes import OwnedFile
 from hookline.hosts.status import find_settings
 from tests.hosts.settings import PYTHON, THEIRS, around, put_in, take_out, texts, tree
 

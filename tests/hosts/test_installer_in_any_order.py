@@ -9,8 +9,7 @@ import pytest
 
 from hookline.config import edit
 from hookline.hosts import HOSTS
-from hookline.hosts.host import Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import OwnedFile
+from hookline.hosts.host import Host, HostEnvironment, OwnedFile, Scope
 from tests.hosts.settings import around, put_in, take_out
 
 pytestmark = pytest.mark.slow

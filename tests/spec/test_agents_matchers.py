@@ -5,8 +5,7 @@ import json
 import pytest
 
 from hookline.config.formats import read
-from hookline.config.known_names import KnownNames
-from hookline.config.reader import FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.model.event import Event, EventName

@@ -23,13 +23,12 @@ from hookline.cli._project import decide_trust, hook_error, load_from_args
 from hookline.config import formats
 from hookline.config.discovery import LOCATIONS, Location, Root
 from hookline.config.document import Problem, Severity
-from hookline.config.formats import grouped, native, ollm, per_file
-from hookline.config.formats.agents import FILE_SPECS
+from hookline.config.formats import grouped, native, ollm
+from hookline.config.formats.agent_specs import FILE_SPECS
 from hookline.config.keys import SHARED, Key
 from hookline.config.keys import sandbox as read_sandbox
-from hookline.config.known_names import KnownNames
 from hookline.config.loader import MAX_FILE_BYTES
-from hookline.config.reader import FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.config.script_paths import anchor_scripts, script_folders
 from hookline.config.undo_log import Apply, FileEdit, UndoLog, read_bytes
 from hookline.engine.ordering import references, refuse_cycles
@@ -55,7 +54,7 @@ _KEYS: Final[Mapping[str, Mapping[str, Key]]] = {
     "native": native.KEYS,
     "grouped": {**grouped.KEYS, "matcher": native.KEYS["matcher"]},
     "ollm": ollm.KEYS,
-    "per_file": per_file.KEYS,
+    "per_file": grouped.PER_FILE_KEYS,
 }
 # keys that are nested deeper in the entry than the others
 _NESTED: Final[Mapping[str, frozenset[str]]] = {

@@ -23,8 +23,8 @@ from hookline.cli._project import read_object
 from hookline.config import edit, pack
 from hookline.config.document import Severity
 from hookline.config.export import WRITERS, ExportResult, ExportTarget, write
-from hookline.config.formats import when_then
 from hookline.config.formats.native import decides_about_tools
+from hookline.config.formats.ollm import AUTOMATION_DIALECT
 from hookline.config.keys import SHARED, derive_rule_name, model_budget, model_name, request_body, slug
 from hookline.config.mcp_servers import attach_servers
 from hookline.config.undo_log import FileEdit
@@ -154,7 +154,7 @@ def _build_hook(args: argparse.Namespace, file: ConfigFile, name: str) -> Hook:
     if args.tools and args.matcher:
         raise ConfigError("--tools and --matcher say the same; keep one")
     automated = name in _AUTOMATION
-    dialect = args.dialect or (when_then.DIALECT if automated else file.origin.dialect)
+    dialect = args.dialect or (AUTOMATION_DIALECT if automated else file.origin.dialect)
     module, colon, function = (args.call or "").partition(":")
     if args.call and not (module and colon and function):
         raise ConfigError(f"--call: wanted MODULE:FUNCTION, got {quote(args.call)}")

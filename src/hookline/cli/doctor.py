@@ -39,7 +39,7 @@ from hookline.cli._output import (
 )
 from hookline.cli._project import load_from_args
 from hookline.cli.hosts import make_around_project
-from hookline.config.known_entries import read_record
+from hookline.config.loader import read_record
 from hookline.daemon.client import find_hung
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine

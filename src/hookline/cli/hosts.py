@@ -25,9 +25,8 @@ from hookline.cli._project import SPECS, find_root
 from hookline.debug.capability_matrix import MOMENTS, can_express, translate_wish
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import DetectedAgent, detect
 from hookline.hosts.host import Host, HostEnvironment
-from hookline.hosts.status import SettingsFile, find_installed, find_obstacles, find_settings
+from hookline.hosts.status import DetectedAgent, SettingsFile, detect, find_installed, find_obstacles, find_settings
 from hookline.model.dialect import AGENTS, DialectSpec
 from hookline.model.event import Ability, EventName, fallback_for
 from hookline.model.names import AGENT_ALIASES, resolve_agent

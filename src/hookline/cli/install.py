@@ -16,17 +16,16 @@ from hookline.cli._command import COMMON, DRY_RUN, CliCommand, argument, flag
 from hookline.cli._output import ProgressBar, pluralise, print_error, print_line, progress, render
 from hookline.cli._project import load_from_args
 from hookline.cli.hosts import check_interpreter, make_around
-from hookline.config.known_entries import confirm_record
+from hookline.config.loader import confirm_record
 from hookline.dialects import DIALECTS
 from hookline.engine.translator import fails_closed
 from hookline.errors import EngineError, HostError
 from hookline.hosts import HOSTS, find, http_endpoint
 from hookline.hosts.backup import SettingsBackup, list_automatic, load_backup
 from hookline.hosts.command_line import POLICIES, canonical_events, find_launcher, waits_for_decision
-from hookline.hosts.detect import detect
 from hookline.hosts.host import EventCall, Host, HostEnvironment, Scope
 from hookline.hosts.installer import InstallPlan, execute, install, uninstall
-from hookline.hosts.status import find_obstacles, find_settings
+from hookline.hosts.status import detect, find_obstacles, find_settings
 from hookline.model.event import EventName
 from hookline.model.hook import Hook, OnError
 from hookline.model.workspace_paths import USER_SOURCES

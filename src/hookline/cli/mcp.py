@@ -36,7 +36,7 @@ from hookline.cli._project import (
 from hookline.cli.add import HEADER, PLACES
 from hookline.config import edit, toml
 from hookline.config.mcp_servers import describe_missing
-from hookline.config.mcp_tables import TABLE, ServerReader
+from hookline.config.reader import MCP_TABLE, ServerReader
 from hookline.engine.engine import Engine
 from hookline.errors import ConfigError, EngineError, McpError
 from hookline.kinds.mcp import Mcp
@@ -120,15 +120,15 @@ def _add(args: argparse.Namespace) -> int:
 
 def _append_table(before: str, name: str, entry: Mapping[str, object], *, path: str) -> str:
     """Return a text with the table of a server at its end, as people write it."""
-    header = toml.key_line((TABLE, name), 0).removesuffix(" = 0")
+    header = toml.key_line((MCP_TABLE, name), 0).removesuffix(" = 0")
     lines = [f"[{header}]", *(toml.key_line((key,), entry[key]) for key in entry)]
     text = f"{before.rstrip()}\n\n" + "\n".join(line.rstrip() for line in lines) + "\n"
-    wanted = edit.value_of(edit.put(before, (TABLE, name), entry, path=path), path=path)
+    wanted = edit.value_of(edit.put(before, (MCP_TABLE, name), entry, path=path), path=path)
     # a file that has the servers in one inline table cannot get another table
     with suppress(ConfigError):
         if edit.value_of(text, path=path) == wanted:
             return text
-    return edit.put(before, (TABLE, name), entry, path=path)
+    return edit.put(before, (MCP_TABLE, name), entry, path=path)
 
 
 def _read_entry(args: argparse.Namespace, project: Project) -> dict[str, object]:
@@ -167,7 +167,7 @@ def _make_absolute(word: str) -> str:
 def _has_server(file: ConfigFile, text: str, name: str) -> bool:
     document = edit.SYNTAXES["toml"].parse(text.removeprefix("\ufeff"), path=file.path) if text.strip() else None
     return document is not None and any(
-        server.name == name for server in ServerReader(document, file.path, is_ours=True).read((TABLE,))
+        server.name == name for server in ServerReader(document, file.path, is_ours=True).read((MCP_TABLE,))
     )
 
 
@@ -181,9 +181,9 @@ def _remove(args: argparse.Namespace) -> int:
         if file.origin.layer is Layer.MANAGED:
             raise ConfigError(f"the MCP server {quote(args.name)} is managed: only the administrator removes it")
         raw, before = file.read()
-        servers = edit.value_at(edit.value_of(before, path=file.path), (TABLE,))
+        servers = edit.value_at(edit.value_of(before, path=file.path), (MCP_TABLE,))
         is_last = isinstance(servers, Mapping) and len(servers) == 1
-        text = edit.drop(before, (TABLE,) if is_last else (TABLE, args.name), path=file.path)
+        text = edit.drop(before, (MCP_TABLE,) if is_last else (MCP_TABLE, args.name), path=file.path)
         gone, gained = session.diff(file, before, text)
         file.require(is_intended=not gone and not gained and not _has_server(file, text, args.name))
         users = [hook.id for hook in session.project.hooks if hook.server == server]

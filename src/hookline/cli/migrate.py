@@ -17,7 +17,7 @@ from hookline.cli.edit import remove_hooks
 from hookline.config import edit
 from hookline.config.export import ExportEntry, ExportResult, ExportTarget, file_name, write
 from hookline.config.formats import FORMATS
-from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.config.formats.agent_specs import FILE_SPECS_BY_AGENT
 from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError

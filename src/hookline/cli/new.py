@@ -26,7 +26,7 @@ from hookline.cli._output import pluralise, render
 from hookline.cli._project import hook_error, load_from_args
 from hookline.config import edit
 from hookline.config.formats.native import KEYS
-from hookline.config.known_names import KnownNames
+from hookline.config.reader import KnownNames
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS

@@ -49,12 +49,3 @@ def _time(schedule: str, moment: datetime, *, is_backwards: bool) -> datetime:
         raise ConfigError(f'schedule "{schedule}" cannot be read: {why}; wanted are {_FIELDS}: "*/5 * * * *"') from None
     except StopIteration:
         raise ConfigError(f'schedule "{schedule}" names a day that never comes') from None
-
-
-def schedule_error(schedule: str) -> str:
-    """Return what is wrong with a schedule; empty when nothing is."""
-    try:
-        next_time(schedule, datetime.now().astimezone())
-    except ConfigError as problem:
-        return problem.message
-    return ""

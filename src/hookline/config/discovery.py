@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.config.document import Problem
-from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.config.formats.agent_specs import FILE_SPECS_BY_AGENT
 from hookline.model.hook import Layer, Source
 
 T = TypeVar("T")

@@ -10,12 +10,12 @@ from msgspec import NODEFAULT, Struct, structs
 
 from hookline.config import edit
 from hookline.config.document import KeyPath
-from hookline.config.formats import grouped, native, ollm, per_file, when_then
-from hookline.config.formats.agents import FILE_SPECS
-from hookline.config.formats.agents.reader import AgentEvent, AgentFileSpec, MatchTarget
-from hookline.config.formats.when_then import COMMAND_EVENTS
+from hookline.config.formats import grouped, native, ollm
+from hookline.config.formats.agent_files import AgentEvent, AgentFileSpec, MatchTarget
+from hookline.config.formats.agent_specs import FILE_SPECS
+from hookline.config.formats.ollm import COMMAND_EVENTS
 from hookline.config.keys import Key, slug, to_file_value
-from hookline.config.known_names import KnownNames, canonical_tools
+from hookline.config.reader import KnownNames, canonical_tools
 from hookline.errors import ConfigError
 from hookline.model import ollm_run_command
 from hookline.model.event import CUSTOM_PREFIX
@@ -74,22 +74,9 @@ _REACHED_BY: Final = (*TARGETS, "args", "function")
 # what every writer sees to itself, or what is about the file and not about the hook
 _NOT_EXPORTED: Final = frozenset(
     {
-        "id",
-        "on",
-        "name",
-        "dialect",
-        "kind",
-        "call",
-        "undo_call",
-        "source",
-        "layer",
-        "root",
-        "run_by",
-        "native_event",
-        "server",
+        *("id", "on", "name", "dialect", "kind", "call", "undo_call", "source", "layer", "root", "run_by", "server"),
+        *("native_event", "model_url", "source_path", "source_line", "source_format", "source_pointer"),
     }
-    | {"model_url"}
-    | {"source_path", "source_line", "source_format", "source_pointer"}
 )
 # what keeps a hook from running, or its answers from counting
 _RESTRICTING: Final = frozenset(
@@ -106,11 +93,9 @@ _RESTRICTING: Final = frozenset(
             "condition",
             "needs",
             "schedule",
-            "agents",
-            "branches",
-            "between",
         ),
-        *("once", "per_minute", "cooldown", "debounce", "batch", "observe", "enabled", "trusted"),
+        *("agents", "branches", "between", "once", "per_minute", "cooldown", "debounce", "batch"),
+        *("observe", "enabled", "trusted"),
     }
 )
 _TOOLS: Final = re.compile(r"[\w-]+(?:\|[\w-]+)*")
@@ -169,7 +154,7 @@ def _group_entries(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
     carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.KEYS), apart={"matcher"})
     if not any(carried.get(field) for field in TARGETS):
-        return ExportResult((), (_unsupported_reason(hook),))
+        return _refuse_kind(hook)
     entry = {**_title(hook), "type": hook.kind, **carried}
     entries = tuple(_in_group(("hooks", name), entry, target, matcher=hook.matcher) for name in names)
     return ExportResult(entries, (*lost, *left, *_other_dialect_loss(hook, target)))
@@ -179,7 +164,7 @@ def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
     names, lost = _spell_events(hook.on, hook.dialect, target.known_names, own_first=False)
     carried, left = _export_fields(hook, _fields(ollm.KEYS), apart=())
     if not any(carried.get(field) for field in TARGETS):
-        return ExportResult((), (_unsupported_reason(hook),))
+        return _refuse_kind(hook)
     events = {"event": names[0]} if len(names) == 1 else {"events": names}
     value = {"id": hook.id, "name": hook.name or hook.id, **events, **carried}
     if hook.dialect != target.dialect:
@@ -190,8 +175,8 @@ def _ollm(hook: Hook, target: ExportTarget) -> ExportResult:
 
 def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportResult:
     """Write OLLM's event automation, which asks the agent or runs one of the allowed programs."""
-    names, lost = _spell_events(hook.on, when_then.DIALECT, target.known_names, own_first=True)
-    target = structs.replace(target, dialect=when_then.DIALECT)
+    names, lost = _spell_events(hook.on, ollm.AUTOMATION_DIALECT, target.known_names, own_first=True)
+    target = structs.replace(target, dialect=ollm.AUTOMATION_DIALECT)
     apart = ("command", "args", "prompt", "plain", "files", "enabled", "trusted")
     _, left = _export_fields(_with_explicit_shell(hook, target), {}, apart=apart)
     if hook.kind == "ask_agent":
@@ -205,7 +190,7 @@ def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportR
             return ExportResult((), (refused,))
         left += [] if hook.plain else ["here, text that a command prints is added to the conversation"]
     else:
-        return ExportResult((), (_unsupported_reason(hook),))
+        return _refuse_kind(hook)
     wrong = [name for name in names if hook.kind == "command" and name not in COMMAND_EVENTS]
     if wrong:
         lost.append(f"{', '.join(wrong)}: commands run at {' and '.join(sorted(COMMAND_EVENTS))} only")
@@ -233,9 +218,9 @@ def _automation(hook: Hook, target: ExportTarget, *, is_modern: bool) -> ExportR
 def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
     """Write cli-agent's format with one hook per file; the caller names the file by `file_name`."""
     names, lost = _spell_events(hook.on, target.dialect, target.known_names, own_first=True)
-    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(per_file.KEYS), apart=())
+    carried, left = _export_fields(_with_explicit_shell(hook, target), _fields(grouped.PER_FILE_KEYS), apart=())
     if hook.kind != "command":
-        return ExportResult((), (_unsupported_reason(hook),))
+        return _refuse_kind(hook)
     if target.document:
         raise ConfigError("this file is one definition, so no other fits in; write to a file of its own")
     title = {"id": hook.id, **_title(hook)} if hook.name else {}
@@ -247,17 +232,17 @@ def _per_file(hook: Hook, target: ExportTarget) -> ExportResult:
 def file_name(hook: Hook, event: str) -> str:
     """Name the file of a hook that has one of its own: `pre-guard.json`."""
     stem = slug(hook.name or hook.id).replace(":", "-")
-    prefixes = per_file.PREFIXES.get(event, ("",))
+    prefixes = grouped.PREFIXES.get(event, ("",))
     return f"{stem}.json" if stem.startswith(prefixes) else f"{prefixes[0]}{stem}.json"
 
 
-def _unsupported_reason(hook: Hook) -> str:
-    """Return why a hook of this kind cannot be written in a format."""
+def _refuse_kind(hook: Hook) -> ExportResult:
+    """Say that a hook of this kind cannot be written in a format."""
+    why = f"{hook.kind} hooks have no place in this format"
     if hook.kind == "rule":
-        return (
-            f"this format has no constant answers such as {next(iter(hook.actions))}; leave the rule in hookline.toml"
-        )
-    return f"{hook.kind} hooks have no place in this format"
+        answer = next(iter(hook.actions))
+        why = f"this format has no constant answers such as {answer}; leave the rule in hookline.toml"
+    return ExportResult((), (why,))
 
 
 def _title(hook: Hook) -> dict[str, object]:
@@ -376,7 +361,7 @@ _SET_BY_POSITION: Final = frozenset({"command", "args", "shell", "matcher", "nam
 def _write_agent(hook: Hook, target: ExportTarget, *, spec: AgentFileSpec) -> ExportResult:
     """Write a hook in one of the forms that agents' files have."""
     if _TARGET_FIELDS.get(hook.kind) not in spec.writers:
-        return ExportResult((), (_unsupported_reason(hook),))
+        return _refuse_kind(hook)
     if not hook.enabled and "enabled" not in spec.writers:
         return ExportResult((), ("it is switched off, and hooks in this file have no switch",))
     # what the entry says whatever the event, and what it cannot say
@@ -436,12 +421,12 @@ def _agent_events(
     tools = set(_agent_tools(hook, target))
     found: dict[str, AgentEvent] = {}
     for event in hook.on:
-        own = {name: agent_event for name, agent_event in spec.events.items() if event in agent_event.on}
-        general = [name for name, agent_event in own.items() if not agent_event.tools]
+        own = {name: about for name, about in spec.events.items() if event in about.on}
+        general = [name for name, about in own.items() if not about.tools]
         narrow = {
-            name: agent_event
-            for name, agent_event in own.items()
-            if agent_event.tools and (not tools or not tools.isdisjoint(agent_event.tools))
+            name: about
+            for name, about in own.items()
+            if about.tools and (not tools or not tools.isdisjoint(about.tools))
         }
         if not general:
             names, why = _spell_events((event,), target.dialect, target.known_names, own_first=True)

@@ -1,8 +1,8 @@
 """Conditions in all of CEL, with the official library; Hookline's own reader knows the part that policies use."""
 
 import re
-from collections.abc import Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from hookline.errors import ConditionError, ConfigError
 
@@ -16,18 +16,8 @@ _OWN: Final = frozenset(f"{_WORDS} {_TYPES}".split())
 _SAID: Final = re.compile(r"ERROR: <input>:(?P<line>\d+):(?P<column>\d+): (?P<what>.*)")
 
 
-class _Type(Protocol):
-    def name(self) -> str: ...
-
-
-class _Value(Protocol):
-    def type(self) -> _Type: ...
-    def value(self) -> object: ...
-
-
-class _Expression(Protocol):
-    def eval(self, *, data: Mapping[str, object]) -> _Value: ...
-    def return_type(self) -> _Type: ...
+# answers for the variables of an event: the type of the result, and its value
+_Evaluate = Callable[[Mapping[str, object]], tuple[str, object]]
 
 
 class CelCondition:
@@ -36,8 +26,8 @@ class CelCondition:
     # the library does not tell names of the event from variables of a loop
     names: frozenset[str] = frozenset()
 
-    def __init__(self, expression: _Expression, names: frozenset[str]) -> None:
-        self._expression = expression
+    def __init__(self, evaluate: _Evaluate, names: frozenset[str]) -> None:
+        self._evaluate = evaluate
         self._variables = names
 
     def __call__(self, context: Mapping[str, object]) -> bool:
@@ -48,9 +38,7 @@ class CelCondition:
         """
         try:
             data = {name: _plain(context[name]) for name in self._variables if name in context}
-            result = self._expression.eval(data=data)
-            kind = result.type().name()
-            answer: object = result.value()
+            kind, answer = self._evaluate(data)
         # the library has no errors of its own: whatever it says, the condition was not decided
         except Exception as problem:  # noqa: BLE001
             raise ConditionError(f"CEL: {problem}") from None
@@ -87,7 +75,7 @@ def compile_with_cel(text: str, *, trouble: str) -> CelCondition:
     names = frozenset(_NAME.findall(_TEXT.sub("''", text))) - _OWN
     try:
         env = cel.NewEnv(variables=dict.fromkeys(names, cel.Type.DYN), extensions=extensions)
-        expression: _Expression = env.compile(text)
+        expression = env.compile(text)
     except RuntimeError as problem:
         said = _SAID.search(str(problem))
         if said is None or said["what"].startswith("undeclared reference"):
@@ -97,7 +85,12 @@ def compile_with_cel(text: str, *, trouble: str) -> CelCondition:
     kind = expression.return_type().name()
     if kind not in {"BOOL", "DYN"}:
         raise ConfigError(f"if: a condition is true or false, but this is of type {kind.lower()}")
-    return CelCondition(expression, names)
+
+    def evaluate(data: Mapping[str, object]) -> tuple[str, object]:
+        result = expression.eval(data=data)
+        return result.type().name(), result.value()
+
+    return CelCondition(evaluate, names)
 
 
 def _plain(value: object) -> object:

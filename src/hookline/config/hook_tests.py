@@ -27,7 +27,7 @@ SCHEMA: Final[Mapping[str, object]] = {
             "name": _TEXT,
             "given": {
                 "type": "object",
-                "properties": {"event": _TEXT, "tool": _TEXT, "args": {}, "data": {}, "cwd": _TEXT},
+                "properties": {name: {} if name in {"args", "data"} else _TEXT for name in _GIVEN},
             },
             "expect": {
                 "anyOf": [
@@ -74,7 +74,7 @@ class HookTestError(ValueError):
 def list_tables(value: object) -> tuple[Mapping[str, object], ...]:
     """Read the tests of a hook as they stand there; each is read when the hook's events are known."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise ValueError(f"wanted [[hook.test]], with two brackets, got {describe(value)}")
+        raise keys.wrong_value("[[hook.test]], with two brackets", value)
     return tuple(value)
 
 

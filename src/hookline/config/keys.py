@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, Generic, Literal, TypeVar
 
 from msgspec import Struct, structs
@@ -53,7 +53,7 @@ def text(value: object) -> str:
     """Read a text."""
     if isinstance(value, str) and "\0" not in value:
         return value
-    raise ValueError(f"wanted a text, got {describe(value)}")
+    raise wrong_value("a text", value)
 
 
 def nonempty_text(value: object) -> str:
@@ -72,7 +72,7 @@ def flag(value: object) -> bool:
     """Read true or false."""
     if isinstance(value, bool):
         return value
-    raise ValueError(f"wanted true or false, got {describe(value)}")
+    raise wrong_value("true or false", value)
 
 
 def seconds(value: object) -> float:
@@ -82,7 +82,7 @@ def seconds(value: object) -> float:
         number = float(found[1]) * _UNITS[found[2]]
     if isinstance(number, int | float) and not isinstance(number, bool) and 0 < number <= LONGEST:
         return float(number)
-    raise ValueError(f'wanted seconds above 0 and below a year, such as 5 or "500ms", got {describe(value)}')
+    raise wrong_value('seconds above 0 and below a year, such as 5 or "500ms"', value)
 
 
 def once(value: object) -> bool | Literal["turn"]:
@@ -93,7 +93,7 @@ def once(value: object) -> bool | Literal["turn"]:
         return ONCE_PER_TURN
     if value == "session":
         return True
-    raise ValueError(f'wanted true, false, "session" or "turn", got {describe(value)}')
+    raise wrong_value('true, false, "session" or "turn"', value)
 
 
 def agents(value: object) -> tuple[str, ...]:
@@ -114,13 +114,10 @@ def time_windows(value: object) -> tuple[str, ...]:
     return windows
 
 
-BATCH_WINDOW: Final = 1.0
-
-
 def batch_window(value: object) -> float:
-    """Read how long to wait for further events: true, or a time."""
+    """Read how long to wait for further events: true for a second, or a time."""
     if isinstance(value, bool):
-        return BATCH_WINDOW if value else 0.0
+        return 1.0 if value else 0.0
     return seconds(value)
 
 
@@ -128,7 +125,7 @@ def texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
     if isinstance(value, list):
         return tuple(text(item) for item in value)
-    raise ValueError(f"wanted a list of texts, got {describe(value)}")
+    raise wrong_value("a list of texts", value)
 
 
 def one_or_more_texts(value: object) -> tuple[str, ...]:
@@ -152,10 +149,10 @@ def flag_or_texts(value: object) -> bool | tuple[str, ...]:
 def table(value: object) -> Mapping[str, str]:
     """Read names with texts; numbers are taken as they are written."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"wanted names with texts, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise wrong_value("names with texts", value)
     for name in value:
         if not text(name) or "=" in name:
-            raise ValueError(f'wanted names without "=", got {describe(name)}')
+            raise wrong_value('names without "="', name)
     return {name: version(item) for name, item in value.items()}
 
 
@@ -170,19 +167,18 @@ def request_body(value: object) -> object:
         try:
             value = json_codec.load(value)
         except ValueError:
-            raise ValueError(
-                "it begins as JSON does, and is none: put templates inside its quotes, or write a table"
-            ) from None
+            why = "it begins as JSON does, and is none: put templates inside its quotes, or write a table"
+            raise ValueError(why) from None
     json.dumps(value, default=_refuse_json)
     if not isinstance(value, Mapping | list):
-        raise ValueError(f"wanted a text or a table, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise wrong_value("a text or a table", value)
     return value
 
 
 def tool_arguments(value: object) -> Mapping[str, object]:
     """Read the arguments of a tool: a table, whose texts may hold templates."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"wanted a table, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise wrong_value("a table", value)
     json.dumps(value, default=_refuse_json)
     return value
 
@@ -196,7 +192,7 @@ def decision(value: object) -> str | bool:
     if value is True:
         return True
     if not isinstance(value, str):
-        raise ValueError(f"wanted a text or true, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise wrong_value("a text or true", value)
     return nonempty_text(value)
 
 
@@ -214,7 +210,7 @@ class WordReader(Generic[T]):
         if isinstance(word, str) and word in self._by_word:
             return self._by_word[word]
         *most, last = map(quote, self._by_word)
-        raise ValueError(f"wanted {', '.join(most)} or {last}, got {describe(value)}")
+        raise wrong_value(f"{', '.join(most)} or {last}", value)
 
 
 # what a failure means, what a hook that was never approved means, and what a hook does when it cannot be known whether
@@ -230,14 +226,14 @@ def priority(value: object) -> int:
         return value
     if isinstance(value, str) and value.upper() in Priority.__members__:
         return Priority[value.upper()]
-    raise ValueError(f"wanted critical, high, normal, low or a whole number, got {describe(value)}")
+    raise wrong_value("critical, high, normal, low or a whole number", value)
 
 
 def count(value: object) -> int:
     """Read a whole number above 0."""
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    raise ValueError(f"wanted a whole number above 0, got {describe(value)}")
+    raise wrong_value("a whole number above 0", value)
 
 
 def count_or_none(value: object) -> int:
@@ -247,7 +243,7 @@ def count_or_none(value: object) -> int:
 
 def needs(value: object) -> Needs:
     """Read what has to be there: a table with lists of tools, files, services and variables."""
-    given = {name: one_or_more_texts(item) for name, item in _parts(value, Needs).items()}
+    given = {name: one_or_more_texts(item) for name, item in _parts(value, READERS).items()}
     for name, items in given.items():
         for item in items:
             READERS[name](item)
@@ -259,7 +255,9 @@ def caching(value: object) -> Caching:
     if not isinstance(value, Mapping):
         return Caching(seconds=seconds(value))
     # the field has another name than the key
-    given = _parts({"seconds" if name == "for" else name: item for name, item in value.items()}, Caching)
+    given = _parts(
+        {"seconds" if name == "for" else name: item for name, item in value.items()}, Caching.__struct_fields__
+    )
     if "seconds" not in given:
         raise ValueError('wanted `for`, the time an answer holds, such as for = "10m"')
     lists = {name: one_or_more_texts(item) for name, item in given.items() if name != "seconds"}
@@ -276,14 +274,14 @@ def size(value: object) -> int:
         value = int(float(found[1]) * _BYTES[found[2].upper()])
     if isinstance(value, int) and not isinstance(value, bool) and value > 0:
         return value
-    raise ValueError(f'wanted a size above 0, such as "512MB", got {describe(value)}')
+    raise wrong_value('a size above 0, such as "512MB"', value)
 
 
 def _writable(value: object) -> tuple[str, ...]:
     paths = any_texts(value)
     for path in paths:
         if any(sign in path.removesuffix("/**") for sign in "*?[") or path == "/":
-            raise ValueError(f'wanted folders, such as "build/**", or files to write, got {describe(path)}')
+            raise wrong_value('folders, such as "build/**", or files to write', path)
     return paths
 
 
@@ -295,9 +293,7 @@ def _network(value: object) -> bool | tuple[str, ...]:
     from hookline.process.connect_proxy import parse_host  # noqa: PLC0415 - only few hooks name hosts
 
     if isinstance(value, str):
-        raise ValueError(  # noqa: TRY004 - one error for all
-            f'wanted true, false or a list of hosts, such as ["api.example.com:443"], got {describe(value)}'
-        )
+        raise wrong_value('true, false or a list of hosts, such as ["api.example.com:443"]', value)
     hosts = flag_or_texts(value)
     for host in () if isinstance(hosts, bool) else hosts:
         if host != UNIX:
@@ -312,9 +308,7 @@ def _variables(value: object) -> tuple[str, ...]:
 def _memory(value: object) -> int:
     found = size(value)
     if found < _BYTES["MB"]:
-        raise ValueError(
-            f'wanted a size of at least 1MB, in which a program can start, such as "512MB", got {describe(value)}'
-        )
+        raise wrong_value('a size of at least 1MB, in which a program can start, such as "512MB"', value)
     return found
 
 
@@ -345,8 +339,8 @@ def sandbox(value: object) -> Sandbox:
         return LEVELS[sandbox_level(value)]
     if not isinstance(value, Mapping):
         levels = ", ".join(map(quote, LEVELS))
-        raise ValueError(f"wanted a level ({levels}) or a table, got {describe(value)}")  # noqa: TRY004 - one error for all
-    given = _read_parts(value, Sandbox, _SANDBOX)
+        raise wrong_value(f"a level ({levels}) or a table", value)
+    given = _read_parts(value, _SANDBOX)
     return structs.replace(LEVELS[str(given.get("level", PROJECT))], **given)
 
 
@@ -363,7 +357,7 @@ def headers(value: object) -> Mapping[str, str]:
     for name, item in found.items():
         # what HTTP allows as the name of a header
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
-            raise ValueError(f"wanted the name of a header, got {describe(name)}")
+            raise wrong_value("the name of a header", name)
         if not item.isprintable():
             raise ValueError(f"wanted a value on one line for the header {quote(name)}")
     return found
@@ -384,7 +378,7 @@ _TELEMETRY: Final[Mapping[str, Callable[[object], object]]] = {
 def telemetry(value: object) -> Telemetry:
     """Read where traces and metrics are exported to; an empty table leaves all of it to the variables of OpenTelemetry."""
     build: Callable[..., Telemetry] = Telemetry
-    return build(**(_read_parts(value, Telemetry, _TELEMETRY) if value != {} else {}))
+    return build(**(_read_parts(value, _TELEMETRY) if value != {} else {}))
 
 
 def model_name(value: object) -> str:
@@ -402,7 +396,7 @@ def model_budget(value: object) -> ModelBudget:
 def _price(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
         return float(value)
-    raise ValueError(f"wanted the price of a million tokens, such as 0.15, got {describe(value)}")
+    raise wrong_value("the price of a million tokens, such as 0.15", value)
 
 
 def _variable(value: object) -> str:
@@ -421,21 +415,20 @@ _MODEL: Final[Mapping[str, Callable[[object], object]]] = {
 def models(value: object) -> Mapping[str, ModelSettings]:
     """Read where language models are reached and what they cost: a table for each model, or for all of a provider."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"wanted a table for each model, got {describe(value)}")  # noqa: TRY004 - one error for all
+        raise wrong_value("a table for each model", value)
     build: Callable[..., ModelSettings] = ModelSettings
     found: dict[str, ModelSettings] = {}
     for name, item in value.items():
         try:
             if name not in PROVIDERS:
                 model_name(name)
-            found[name] = build(**_read_parts(item, ModelSettings, _MODEL))
+            found[name] = build(**_read_parts(item, _MODEL))
         except ValueError as problem:
             raise ValueError(f"{quote(str(name))}: {problem}") from None
     return found
 
 
-def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
-    known = [field.name for field in structs.fields(struct)]
+def _parts(value: object, known: Collection[str]) -> dict[str, object]:
     if not isinstance(value, Mapping) or not value:
         found = "an empty one" if value == {} else describe(value)
         raise ValueError(f"wanted a table with some of {', '.join(known)}, got {found}")
@@ -445,12 +438,10 @@ def _parts(value: object, struct: type[Struct]) -> dict[str, object]:
     return dict(value)
 
 
-def _read_parts(
-    value: object, struct: type[Struct], readers: Mapping[str, Callable[[object], object]]
-) -> dict[str, object]:
+def _read_parts(value: object, readers: Mapping[str, Callable[[object], object]]) -> dict[str, object]:
     """Read each value of a table; an error names its key."""
     given: dict[str, object] = {}
-    for name, item in _parts(value, struct).items():
+    for name, item in _parts(value, readers).items():
         try:
             given[name] = readers[name](item)
         except ValueError as problem:
@@ -482,6 +473,11 @@ def describe(value: object) -> str:
             return f"a {type(value).__name__}"
 
 
+def wrong_value(wanted: str, value: object) -> ValueError:
+    """Return the error for a value that is not what a key wants."""
+    return ValueError(f"wanted {wanted}, got {describe(value)}")
+
+
 def read_texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
     """Return the texts that were read for a key; none when it is not there."""
     found = values.get(key)
@@ -495,9 +491,13 @@ def to_file_value(value: object) -> object:
             depends = {name: list(getattr(value, name)) for name in ("by", "files", "env") if getattr(value, name)}
             return {"for": to_file_value(value.seconds), **depends} if depends else to_file_value(value.seconds)
         case Sandbox():
-            return _sandbox_to_file(value)
-        case ModelBudget():
-            return str(value)
+            level = LEVELS[value.level]
+            parts = structs.asdict(value).items()
+            given = {name: to_file_value(item) for name, item in parts if item != getattr(level, name)}
+            if "read" in given and value.read is None:
+                given["read"] = "all"
+            level_key = {} if value.level == PROJECT else {"level": value.level}
+            return {**level_key, **given} if given else value.level
         case Needs():
             return {name: list(names) for name, names in structs.asdict(value).items() if names}
         case float() if value == int(value):
@@ -508,20 +508,10 @@ def to_file_value(value: object) -> object:
             return list(value)
         case Mapping():
             return dict(value)
-        case str():
+        case str() | ModelBudget():
             return str(value)
         case _:
             return value
-
-
-def _sandbox_to_file(value: Sandbox) -> object:
-    level = LEVELS[value.level]
-    if value == level:
-        return value.level
-    given = {name: to_file_value(item) for name, item in structs.asdict(value).items() if item != getattr(level, name)}
-    if "read" in given and value.read is None:
-        given["read"] = "all"
-    return given if value.level == PROJECT else {"level": value.level, **given}
 
 
 def slug(name: str) -> str:
@@ -631,29 +621,24 @@ SCHEMAS: Final[Mapping[Callable[[object], object], Mapping[str, object]]] = {
 }
 
 
-def make_keys(rows: Mapping[str, Key | tuple[Callable[[object], object], bool, str]]) -> dict[str, Key]:
-    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, its help text."""
-    return {
-        name: row if isinstance(row, Key) else Key(row[0], name, vital=row[1], about=row[2])
-        for name, row in rows.items()
-    }
+_Read = Callable[[object], object]
+Row = Key | tuple[_Read, bool, str] | tuple[_Read, bool, str, Mapping[str, object]]
+
+
+def make_keys(rows: Mapping[str, Row]) -> dict[str, Key]:
+    """Return a table of keys; a row sets the field of its own name: how it is read, whether it is vital, help text, schema."""
+    return {name: row if isinstance(row, Key) else Key(row[0], name, *row[1:]) for name, row in rows.items()}
 
 
 # how JSON formats say what a hook runs
 RUNNERS: Final[Mapping[str, Key]] = make_keys(
     {
-        "command": Key(
-            text,
-            "command",
-            vital=True,
-            about="The program to run, or a whole line where its dialect has lines.",
-            schema=NAME,
-        ),
+        "command": (text, True, "The program to run, or a whole line where its dialect has lines.", NAME),
         "args": (texts, True, "The arguments of the program, one word each."),
         "working_directory": (text, True, "The folder it runs in."),
-        "module": Key(text, "module", vital=True, about="The Python module of the function to call.", schema=NAME),
+        "module": (text, True, "The Python module of the function to call.", NAME),
         "function": (text, True, "The function to call in the module."),
-        "url": Key(text, "url", vital=True, about="The URL to send the event to.", schema=NAME),
+        "url": (text, True, "The URL to send the event to.", NAME),
     }
 )
 # those of them that say how a hook is reached; it needs exactly one

@@ -1,15 +1,19 @@
 """Load all hooks of a project and its user, with every problem."""
 
+import hashlib
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
@@ -17,14 +21,15 @@ from hookline import json_codec
 from hookline.config import formats, settings
 from hookline.config.discovery import LOCATIONS, DiscoveredFile, Location, Root, Roots, find_files
 from hookline.config.document import Document, Problem, Severity
-from hookline.config.known_entries import mark_new_entries
-from hookline.config.known_names import KnownNames, Tools, canonical_tools
-from hookline.config.reader import TRUST_RANK, FileOrigin, is_guard
+from hookline.config.reader import TRUST_RANK, FileOrigin, KnownNames, Tools, canonical_tools, is_guard
 from hookline.config.script_paths import anchor_scripts, script_folders
 from hookline.config.staleness import FileStamps, capture
+from hookline.config.undo_log import UndoLog, read_bytes
 from hookline.errors import ConfigError
-from hookline.files import OPEN_SAFELY
+from hookline.files import OPEN_SAFELY, replace_file
 from hookline.model.hook import INVALID, Hook, Layer, OnError, Source
+from hookline.model.installed_entry import LAUNCHER
+from hookline.model.sandbox import NONE
 from hookline.text import quote
 
 logger = logging.getLogger(__name__)
@@ -39,13 +44,12 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 FindReason = Callable[[Hook], str]
 
-# what a hook is, apart from where it was found
-_DEFINING_FIELDS: Final = attrgetter(
-    *sorted(
-        {field.name for field in fields(Hook)}
-        - {"id", "source", "layer", "root", "source_path", "source_line", "source_format", "source_pointer", "run_by"}
-    )
+# where a hook was found, which says nothing about what it is
+_FOUND_AT: Final = frozenset(
+    {"id", "layer", "root", "run_by", "source_path", "source_line", "source_format", "source_pointer"}
 )
+_HOOK_FIELDS: Final = [field for field in fields(Hook) if field.name not in _FOUND_AT]
+_DEFINING_FIELDS: Final = attrgetter(*sorted({field.name for field in _HOOK_FIELDS} - {"source"}))
 # how the variables end in which agents say it
 _PROJECT: Final = "_PROJECT_DIR"
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
@@ -392,13 +396,10 @@ def _location(hook: Hook) -> str:
 # What may differ between copies: whose file it is in and how that agent speaks and counts time. A matcher is
 # compared by the tools it means.
 _MAY_DIFFER: Final = frozenset(
-    {
-        *("id", "name", "dialect", "run_by", "native_event", "matcher", "timeout", "on_error", "parallel", "version"),
-        *("working_directory", "root", "layer", "source_path", "source_line", "source_format", "source_pointer"),
-    }
+    ("name", "dialect", "native_event", "matcher", "timeout", "on_error", "parallel", "version", "working_directory")
 )
 _FROM_THE_TOP: Final = frozenset("/~$\"'")
-_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in fields(Hook)} - _MAY_DIFFER))
+_COMPARED_FIELDS: Final = attrgetter(*sorted({field.name for field in _HOOK_FIELDS} - _MAY_DIFFER))
 
 
 def merge_copies(hooks: Iterable[Hook], tools: Tools) -> list[Hook]:
@@ -440,3 +441,134 @@ def _folder(hook: Hook) -> str:
         return hook.root
     is_relative = any("/" in word and word[0] not in _FROM_THE_TOP for word in hook.command.split())
     return hook.working_directory if is_relative else ""
+
+
+# The known entries in the user's files of other systems: an entry that appears later needs an approval.
+#
+# An agent, or a script that it runs, can write `~/.cursor/hooks.json` or `~/.ollm/hooks/x.json`, and Hookline would run
+# that under every agent. So the first load records the entries that it finds in such files, and every entry that comes
+# later by another way than a command of Hookline has to be approved. `hookline.toml` is not concerned: guards protect it.
+
+# reads the entries of a text as if it stood in the file
+ReadEntries = Callable[[str, DiscoveredFile], list[Hook]]
+
+# where an entry stands and what it is called says nothing about what it does
+_DEFAULTS: Final = {
+    field.name: field.default_factory() if callable(field.default_factory) else field.default
+    for field in _HOOK_FIELDS
+    if field.name not in {"source", "enabled"}
+}
+
+
+class KnownEntries(Struct, frozen=True, kw_only=True):
+    """The entries that are known, by their digest.
+
+    `was_missing` says that Hookline was installed already when the record was made, so an earlier one was deleted.
+    """
+
+    made_at: float
+    entries: tuple[str, ...] = ()
+    was_missing: bool = False
+
+
+def record_path(data: Path) -> Path:
+    """Return the file of the record in the user's data folder."""
+    return data / "known-hooks.json"
+
+
+def read_record(data: Path) -> KnownEntries | None:
+    """Return the record; None where there is none that can be read."""
+    with suppress(ConfigError, msgspec.MsgspecError):
+        raw = read_bytes(str(record_path(data)))
+        return None if raw is None else msgspec.json.decode(raw, type=KnownEntries)
+    return None
+
+
+def confirm_record(data: Path) -> None:
+    """Note that the user has seen that the record was made anew."""
+    record = read_record(data)
+    if record is not None and record.was_missing:
+        _write(data, replace(record, was_missing=False))
+
+
+def mark_new_entries(
+    hooks: Sequence[Hook],
+    texts: Mapping[str, tuple[DiscoveredFile, str]],
+    data: Path,
+    *,
+    read: ReadEntries,
+    writes: bool = True,
+) -> tuple[list[Hook], list[Problem]]:
+    """Return the hooks, with those of other systems' user files that are new as ones that need an approval.
+
+    `texts` are the files that were read. Without a record, everything that is there now is known and recorded, unless
+    the command `writes` nothing.
+    """
+    digests = {
+        id(hook): digest_entry(hook)
+        for hook in hooks
+        if hook.source is Source.USER
+        and hook.source_path in texts
+        and texts[hook.source_path][0].location.root is Root.HOME
+    }
+    record = read_record(data)
+    if record is None:
+        return list(hooks), _make_record(hooks, digests, texts, data) if writes else []
+    new = set(digests.values()).difference(record.entries)
+    if not new:
+        return list(hooks), []
+    paths = {hook.source_path for hook in hooks if digests.get(id(hook)) in new}
+    written = _find_own_edits(new, [texts[path] for path in sorted(paths)], data, read=read)
+    if written and writes:
+        _write(data, replace(record, entries=(*record.entries, *sorted(written))))
+    new -= written
+    # once it is approved, it is a hook of the user's own: it runs as its document says
+    asked = {"source": Source.DOWNLOADED, "default_sandbox": NONE}
+    return [replace(hook, **asked) if digests.get(id(hook)) in new else hook for hook in hooks], []
+
+
+def digest_entry(hook: Hook) -> str:
+    """Return the SHA-256 of what an entry says beyond the defaults, wherever it stands."""
+    said = {name: getattr(hook, name) for name, default in _DEFAULTS.items() if getattr(hook, name) != default}
+    return hashlib.sha256(json_codec.dump(said)).hexdigest()
+
+
+def _make_record(
+    hooks: Sequence[Hook], digests: Mapping[int, str], texts: Mapping[str, tuple[DiscoveredFile, str]], data: Path
+) -> list[Problem]:
+    """Record everything that is there; where an earlier record was deleted, say what is taken for known."""
+    path = record_path(data)
+    in_home = [text for file, text in texts.values() if file.location.root is Root.HOME]
+    was_missing = os.path.lexists(path) or any("hookline hook" in text or LAUNCHER in text for text in in_home)
+    entries = tuple(sorted(set(digests.values())))
+    _write(data, KnownEntries(made_at=time.time(), entries=entries, was_missing=was_missing))
+    if not was_missing:
+        return []
+    names = ", ".join(f'"{hook.id}"' for hook in hooks if id(hook) in digests) or "none"
+    why = (
+        "the record of the hooks in your home that Hookline knows was missing, although Hookline is installed; it was "
+        f"made anew, and what is there now counts as known: {names}. Look at them with `hookline list`"
+    )
+    return [Problem(str(path), 0, why, Severity.WARNING)]
+
+
+def _find_own_edits(
+    wanted: Collection[str], files: Sequence[tuple[DiscoveredFile, str]], data: Path, *, read: ReadEntries
+) -> set[str]:
+    """Return which of the wanted entries a command of Hookline wrote: they are in a text after it, and not before."""
+    by_path = {file.path: file for file, _ in files}
+    by_path |= {str(Path(path).resolve()): file for path, file in by_path.items()}
+    found: set[str] = set()
+    for path, *texts in UndoLog(data).list_edits(by_path):
+        before, after = (
+            {digest_entry(hook) for hook in read(text, by_path[path])} if text else set() for text in texts
+        )
+        found |= (after - before) & set(wanted)
+    return found
+
+
+def _write(data: Path, record: KnownEntries) -> None:
+    """Write the record; where nothing can be written, each load makes its own."""
+    with suppress(OSError):
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(record_path(data), json_codec.dump(record), mode=0o600)

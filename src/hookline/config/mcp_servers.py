@@ -11,7 +11,7 @@ from hookline import json_codec
 from hookline.config.document import Document, KeyPath, Problem
 from hookline.config.edit import SYNTAXES, syntax_of
 from hookline.config.loader import SearchPaths, read_text
-from hookline.config.mcp_tables import TABLE, ServerReader
+from hookline.config.reader import MCP_TABLE, ServerReader
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
 from hookline.model.mcp_server import McpServer
@@ -35,21 +35,17 @@ class AgentFile(Struct, frozen=True):
     bare_variables: bool = False
 
 
+_ANYWHERE: Final = (
+    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
+    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
+    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
+    AgentFile(".cursor/mcp.json", agent="cursor"),
+)
 HOME_FILES: Final = (
     AgentFile(".claude.json", (("projects", "*", "mcpServers"), ("mcpServers",)), "claude-code"),
-    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
-    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
-    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
-    AgentFile(".cursor/mcp.json", agent="cursor"),
+    *_ANYWHERE,
 )
-PROJECT_FILES: Final = (
-    AgentFile(".mcp.json"),
-    AgentFile(".codex/config.toml", (("mcp_servers",),), "codex-cli"),
-    AgentFile(".gemini/settings.json", agent="gemini-cli", bare_variables=True),
-    AgentFile(".qwen/settings.json", agent="qwen-code", bare_variables=True),
-    AgentFile(".cursor/mcp.json", agent="cursor"),
-    AgentFile(".vscode/mcp.json", (("servers",),)),
-)
+PROJECT_FILES: Final = (AgentFile(".mcp.json"), *_ANYWHERE, AgentFile(".vscode/mcp.json", (("servers",),)))
 
 
 class FoundServers(Struct, frozen=True):
@@ -154,7 +150,7 @@ def list_server_files(search: SearchPaths) -> list[str]:
 def _list_files(search: SearchPaths) -> Iterator[tuple[AgentFile, str, bool]]:
     """Yield each file, the folder that its path is counted from, and whether it is the user's own; the strongest first."""
     agents = {place.agent for place in search.locations}
-    own = AgentFile("hookline.toml", ((TABLE,),))
+    own = AgentFile("hookline.toml", ((MCP_TABLE,),))
     for folder in (search.managed, search.config):
         if folder is not None:
             yield own, str(folder.resolve()), True
@@ -163,7 +159,7 @@ def _list_files(search: SearchPaths) -> Iterator[tuple[AgentFile, str, bool]]:
             yield file, str(search.home.resolve()), True
     for folder in (search.project, *search.above):
         base = str(folder.resolve())
-        yield AgentFile("hookline.local.toml", ((TABLE,),)), base, False
+        yield AgentFile("hookline.local.toml", ((MCP_TABLE,),)), base, False
         yield own, base, False
         for file in PROJECT_FILES:
             if not file.agent or file.agent in agents:

@@ -1,4 +1,4 @@
-"""The state shared by all readers of one file: hooks, problems and lines."""
+"""The readers of one file: of its hooks, and of its MCP servers; and the names that both may use."""
 
 import os
 import re
@@ -11,15 +11,29 @@ from msgspec.structs import replace
 
 from hookline.config.document import Document, KeyPath, Problem, Severity
 from hookline.config.edit import value_at
-from hookline.config.keys import LONG, SHARED, Key, anything, describe, slug
-from hookline.config.known_names import KnownNames
+from hookline.config.keys import (
+    LONG,
+    SHARED,
+    Key,
+    describe,
+    flag,
+    headers,
+    make_keys,
+    nonempty_text,
+    slug,
+    table,
+    text,
+    texts,
+)
 from hookline.errors import ConfigError
 from hookline.model.dialect import AGENTS
-from hookline.model.event import EVENTS, EventName
+from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import INVALID, OWN_DIALECT, Hook, Layer, OnError, Source
+from hookline.model.mcp_server import McpServer, find_server_problem
 from hookline.model.names import (
     CLOSED_DIALECTS,
     find_unknown_tools,
+    known_events,
     known_tools,
     resolve_events,
     resolve_tools,
@@ -27,19 +41,70 @@ from hookline.model.names import (
 )
 from hookline.text import find_closest, quote, suggest
 
+# dialect -> the dialect's own event name -> the canonical events it stands for
+Names = Mapping[str, Mapping[str, tuple[str, ...]]]
+# dialect -> canonical tool -> the dialect's own names of it
+Tools = Mapping[str, Mapping[str, tuple[str, ...]]]
+
+_CANONICAL: Final = frozenset(name.value for name in EventName)
+
+
+class KnownNames(Struct, frozen=True, kw_only=True):
+    """The names of all dialects, passed in because `config` does not import dialects.
+
+    `shell_dialects` are those whose commands are shell lines unless a hook says otherwise. `tools` says how each dialect
+    calls our tools.
+    """
+
+    names: Names = {}
+    tools: Tools = {}
+    shell_dialects: Collection[str] = ()
+
+    def events(self, name: str, *, dialect: str) -> tuple[str, ...]:
+        """Return the canonical events a name stands for; none when it is unknown."""
+        own = self.names.get(dialect, {})
+        if name in own:
+            return own[name]
+        known = name in _CANONICAL or (name.startswith(CUSTOM_PREFIX) and len(name) > len(CUSTOM_PREFIX))
+        return (name,) if known else ()
+
+    def events_in_any_dialect(self, name: str, *, dialect: str) -> tuple[str, ...]:
+        """Return the canonical events that a name stands for: in the dialect, else in any system."""
+        return self.events(name, dialect=dialect) or resolve_events(name)
+
+    def describe_unknown_event(self, name: str, *, dialect: str) -> str:
+        """Return the message for an unknown event, with the nearest known one."""
+        own = self.names.get(dialect, {})
+        return f"unknown event {quote(name)}{suggest(name, [*own, *_CANONICAL]) or suggest(name, known_events())}"
+
+
+def canonical_tools(matcher: str, dialect: str, tools: Tools) -> tuple[str, ...]:
+    """Return the tools a matcher means in our words, where it is a list of names; else nothing that could be a tool."""
+    own = tools.get(dialect, {})
+    bare = matcher.removeprefix("^(?:").removesuffix(")$") if matcher.startswith("^(?:") else matcher
+    found: dict[str, None] = {}
+    for word in (part.strip() for part in bare.split("|")):
+        ours = next((tool for tool, names in own.items() if word == tool or word in names), "")
+        if not ours and any(word in others for others in tools.values()):
+            # our own names are understood everywhere
+            ours = word
+        if not ours:
+            return ("", matcher)
+        found[ours] = None
+    return tuple(sorted(found))
+
+
 # A file with more problems than this is not a hook configuration, and finding the nearest right word for
 # each of a hundred thousand keys would take minutes.
 MOST_PROBLEMS: Final = 100
 
-# what may stand beside the list of hooks in a file of definitions
-WRAPPER_KEYS: Final[Mapping[str, str]] = {
-    "hooks": "The hooks.",
-    "$schema": "The schema an editor completes this file with.",
-    "description": "For people; it means nothing to the program.",
-    "version": "For people; it means nothing to the program.",
-}
-# what a format may say of a hook besides its keys
-_EXTRA_FIELDS: Final = frozenset({"on", "dialect", "source"})
+# fields of a hook that a format sets itself, whatever its keys of these names say
+_SET_BY_FORMAT: Final = frozenset({"on", "dialect", "source"})
+# what follows from where the hook stands, and from what it is called
+_SET_BY_PLACE: Final = frozenset({"id", "name", "layer", "root", "implicit"})
+_FIELDS: Final = frozenset(
+    name for name in Hook.__struct_fields__ if name not in _SET_BY_PLACE and not name.startswith("source_")
+)
 # how far a source is trusted without an approval
 TRUST_RANK: Final[Mapping[Source, int]] = {
     Source.BUILTIN: 3,
@@ -115,16 +180,6 @@ class FileReader:
         nearest = "" if self.is_full else suggest(key, known)
         self.warn((*where, key), f"unknown key {quote(key)} in {owner}{nearest}")
 
-    def unwrap(self, telling: Collection[str]) -> tuple[object, KeyPath]:
-        """Take off the outer `{"hooks": …}` that a file of definitions may have; `telling` keys are a hook's."""
-        value = self.document.value
-        if not isinstance(value, dict) or "hooks" not in value or any(key in value for key in telling):
-            return value, ()
-        for key in value:
-            if key not in WRAPPER_KEYS:
-                self.report_unknown_key((), key, WRAPPER_KEYS, owner="the file")
-        return value["hooks"], ("hooks",)
-
     def read_keys(
         self, entry: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, owner: str, is_ours: bool = False
     ) -> dict[str, object] | None:
@@ -173,6 +228,23 @@ class FileReader:
         self.error(where, f'{owner} needs an object "{name}", got {found}; the hook is not loaded')
         return None
 
+    def read_group(
+        self, group: Mapping[str, object], keys: Mapping[str, Key], where: KeyPath, *, event: str
+    ) -> Iterator[tuple[Mapping[str, object], KeyPath, dict[str, object]]]:
+        """Yield the hooks of a group, each with its place and with what the keys of the group say."""
+        owner = f"a group of {quote(event)}"
+        values = self.read_keys(group, keys, where, owner=owner)
+        hooks = group["hooks"]
+        if not isinstance(hooks, list):
+            self.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
+        elif values is not None:
+            for place, hook in enumerate(hooks):
+                at = (*where, "hooks", place)
+                if isinstance(hook, Mapping):
+                    yield hook, at, values
+                else:
+                    self.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(hook)}")
+
     @contextmanager
     def reading_hook(self, entry: Mapping[str, object], where: KeyPath, *, on: tuple[str, ...] = ()) -> Iterator[None]:
         """Read one hook inside; where that fails and the hook is a guard, keep a hook that is refused in its place.
@@ -198,7 +270,7 @@ class FileReader:
         for name in (*NARROWING[1:], *SCOPES):
             if name in entry:
                 with suppress(ValueError):
-                    kept[name] = SHARED[name].read(entry[name])
+                    kept[SHARED[name].field] = SHARED[name].read(entry[name])
         kept |= {name: entry[name] for name in ("id", "name") if isinstance(entry.get(name), str)}
         if not on:
             said = next((entry[key] for key in ("on", "event", "events", "eventType", "type") if key in entry), ())
@@ -208,7 +280,7 @@ class FileReader:
         kept |= {"on": on, "kind": INVALID, "on_error": OnError.BLOCK}
         kept["invalid"] = f"{message}; it is not in force: mend {place}, then `hookline check`"
         kept["run_by"] = (self.origin.agent,) if self.origin.agent else ()
-        self.add_hook(kept, where, keys=_GUARD_KEYS, event=on[0])
+        self.add_hook(kept, where, keys={}, event=on[0])
 
     def _is_guard(self, entry: Mapping[str, object]) -> bool:
         """Return whether an entry is a guard, as far as its words say: what fails closed, or denies or asks by itself."""
@@ -256,7 +328,7 @@ class FileReader:
     def add_hook(self, values: Mapping[str, object], where: KeyPath, *, keys: Mapping[str, Key], event: str) -> None:
         """Add a hook made of what was read; `event` is the event as the file spells it.
 
-        `on`, `dialect`, `source` and `format` may be among the values without being keys of the file.
+        A value that stands under no key of the file is a field of the hook, or its `format`.
         """
         build: Callable[..., Hook] = Hook
         origin = self.origin
@@ -264,7 +336,7 @@ class FileReader:
         for name, value in values.items():
             if name in keys and keys[name].field:
                 fields[keys[name].field] = value
-            elif name in _EXTRA_FIELDS:
+            elif name in _SET_BY_FORMAT or (name in _FIELDS and name not in keys):
                 fields[name] = value
         if fields.get("args") and fields.get("shell") is False and fields["dialect"] != OWN_DIALECT:
             # words of their own are never a line; said or not, it is the same hook
@@ -335,10 +407,6 @@ _KEYS_OF_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     "urls": frozenset({"web_fetch"}),
 }
 _GUARDING: Final = ("deny", "confirm", "judge", "block", "forbid", "reject")
-_GUARD_KEYS: Final[Mapping[str, Key]] = {
-    **{name: SHARED[name] for name in (*NARROWING, *SCOPES)},
-    **{name: Key(anything, name) for name in ("kind", "invalid", "on_error", "run_by")},
-}
 
 
 def _find_permission_rule(matcher: str) -> str:
@@ -384,3 +452,122 @@ def describe_hook(entry: Mapping[str, object]) -> str:
     """Name a hook in a message: by its id, its name, or not at all."""
     name = entry.get("id") or entry.get("name")
     return f"hook {quote(name)}" if isinstance(name, str) else "a hook"
+
+
+# MCP servers, in our own keys or in those of agents
+
+MCP_TABLE: Final = "mcp"
+_SSE: Final = "it speaks the retired SSE transport; only stdio and streamable HTTP are supported"
+
+SERVER_KEYS: Final[Mapping[str, Key]] = make_keys(
+    {
+        "command": (nonempty_text, True, "The program to start; it is spoken to through its stdin and stdout."),
+        "args": (texts, True, "The arguments of the program, one word each."),
+        "env": (table, True, "Variables of the program; ${NAME} is one of your own."),
+        "cwd": (text, True, "The folder that the program runs in."),
+        "url": (nonempty_text, True, "The URL of a server that speaks streamable HTTP."),
+        "headers": (headers, True, "Headers to send; ${NAME} is a variable of your own."),
+        "enabled": (flag, False, "Whether the server may be used."),
+    }
+)
+# how agents spell these keys
+_FOREIGN_KEYS: Final[Mapping[str, str]] = {"httpUrl": "url", "serverUrl": "url", "http_headers": "headers"}
+_BARE_VARIABLE: Final = re.compile(r"\$(\w+)")
+
+
+class ServerReader:
+    """Reads the servers of one document, in our keys or in those of agents."""
+
+    def __init__(self, document: Document, path: str, *, is_ours: bool) -> None:
+        self.problems: list[Problem] = []
+        self._document = document
+        self._path = path
+        self._is_ours = is_ours
+
+    def read(self, pointer: KeyPath, *, bare_variables: bool = False) -> Iterator[McpServer]:
+        """Yield the servers of the table at a place; `problems` has what is wrong with the others."""
+        entries = value_at(self._document.value, pointer)
+        if entries is None:
+            return
+        if not isinstance(entries, Mapping):
+            self._report(pointer, f"wanted a table for each MCP server, as in [mcp.NAME], got {describe(entries)}")
+            return
+        for name, entry in entries.items():
+            where = (*pointer, name)
+            if not isinstance(entry, Mapping):
+                self._report(where, f"wanted a table for the MCP server {quote(name)}, got {describe(entry)}")
+                continue
+            given = entry if self._is_ours else _translate(entry, bare_variables=bare_variables)
+            if given.get("enabled", True) is False:
+                continue
+            values = self._read_keys(name, given, where)
+            if values is not None:
+                yield self._build(name, values, where)
+
+    def _read_keys(self, name: str, entry: Mapping[str, object], where: KeyPath) -> dict[str, object] | None:
+        values: dict[str, object] = {}
+        is_usable = True
+        owner = f"the MCP server {quote(name)}"
+        for key, value in entry.items():
+            if key == "problem" and not self._is_ours:
+                values[key] = value
+                continue
+            if key not in SERVER_KEYS:
+                if self._is_ours:
+                    self._report((*where, key), f"unknown key {quote(key)} in {owner}{suggest(key, SERVER_KEYS)}")
+                continue
+            try:
+                values[key] = SERVER_KEYS[key].read(value)
+            except ValueError as problem:
+                is_usable = False
+                self._report((*where, key), f"{key} of {owner}: {problem}; the server is not loaded")
+        values.pop("enabled", None)
+        if "/" in name or not name:
+            is_usable = False
+            self._report(where, f'{owner} has a "/" in its name, or none; hooks could not name it')
+        return values if is_usable else None
+
+    def _build(self, name: str, values: Mapping[str, object], where: KeyPath) -> McpServer:
+        build: Callable[..., McpServer] = McpServer
+        server = build(name=name, line=self._line_of(where), **values)
+        problem = find_server_problem(server)
+        if problem and self._is_ours:
+            self._report(where, f"the MCP server {quote(name)} cannot be used: {problem}")
+        return replace(server, problem=problem)
+
+    def _report(self, where: KeyPath, message: str) -> None:
+        # what is wrong in an agent's file is the agent's business
+        severity = Severity.ERROR if self._is_ours else Severity.NOTE
+        self.problems.append(Problem(self._path, self._line_of(where), message, severity, settled=True))
+
+    def _line_of(self, where: KeyPath) -> int:
+        return self._document.line_of(where) if self._document.lines else 0
+
+
+def _translate(entry: Mapping[str, object], *, bare_variables: bool) -> dict[str, object]:
+    """Return an entry of an agent's file with our keys; keys that mean nothing to us are left out."""
+    given = {_FOREIGN_KEYS.get(key, key): value for key, value in entry.items()}
+    found: dict[str, object] = {key: given[key] for key in SERVER_KEYS if key in given}
+    if given.get("disabled") is True:
+        found["enabled"] = False
+    if given.get("type", given.get("transport")) == "sse":
+        found["problem"] = _SSE
+    named = given.get("env_http_headers")
+    variables = dict(named) if isinstance(named, Mapping) else {}
+    if isinstance(given.get("bearer_token_env_var"), str):
+        found["headers"] = {"Authorization": f"Bearer ${{{given['bearer_token_env_var']}}}"}
+    if variables:
+        own = found.get("headers")
+        own = dict(own) if isinstance(own, Mapping) else {}
+        found["headers"] = {**own, **{name: f"${{{variable}}}" for name, variable in variables.items()}}
+    return {key: _brace_variables(value) for key, value in found.items()} if bare_variables else found
+
+
+def _brace_variables(value: object) -> object:
+    if isinstance(value, str):
+        return _BARE_VARIABLE.sub(r"${\1}", value)
+    if isinstance(value, list):
+        return [_brace_variables(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _brace_variables(item) for name, item in value.items()}
+    return value

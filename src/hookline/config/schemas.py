@@ -8,12 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from hookline.config import settings
-from hookline.config.formats import grouped, native, ollm, per_file, when_then
+from hookline.config.formats import grouped, native, ollm
 from hookline.config.keys import TARGETS, Key, schema_of
-from hookline.config.known_names import KnownNames
-from hookline.config.mcp_tables import KEYS as SERVER_KEYS
-from hookline.config.mcp_tables import TABLE as MCP_TABLE
-from hookline.config.reader import WRAPPER_KEYS
+from hookline.config.reader import MCP_TABLE, SERVER_KEYS, KnownNames
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, EventName
 from hookline.model.hook import ACTIONS, DECISIONS
 from hookline.model.names import known_events, resolve_events, tools_of_event
@@ -140,21 +137,21 @@ def _group(known: KnownNames, *, dialects: tuple[str, ...]) -> Schema:
 
 
 def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
-    event = _event(known, (when_then.DIALECT,))
-    action = _object(when_then.ACTION, required=["type"])
+    event = _event(known, (ollm.AUTOMATION_DIALECT,))
+    action = _object(ollm.ACTION, required=["type"])
     action["allOf"] = [
         {"if": {"properties": {"type": {"const": kind}}}, "then": {"required": [field]}}
-        for kind, field in when_then.ACTIONS.items()
+        for kind, field in ollm.ACTIONS.items()
     ]
     runs: Schema = {"required": ["type"], "properties": {"type": {"const": "runCommand"}}}
-    at: Schema = {"enum": sorted(when_then.COMMAND_EVENTS)}
+    at: Schema = {"enum": sorted(ollm.COMMAND_EVENTS)}
     if modern:
-        entry = _object(when_then.MODERN, required=["eventType", "action"], eventType=event, action=action)
+        entry = _object(ollm.MODERN, required=["eventType", "action"], eventType=event, action=action)
         entry["anyOf"] = _require_each(("name", "id"))
         condition, consequence = {"action": runs}, {"eventType": at}
     else:
-        when = _object(when_then.WHEN, required=["type"], type=event)
-        entry = _object(when_then.LEGACY, required=["name", "when", "then"], when=when, then=action)
+        when = _object(ollm.WHEN, required=["type"], type=event)
+        entry = _object(ollm.LEGACY, required=["name", "when", "then"], when=when, then=action)
         condition, consequence = {"then": runs}, {"when": {"properties": {"type": at}}}
     entry["if"], entry["then"] = {"properties": condition}, {"properties": consequence}
     return entry
@@ -163,7 +160,7 @@ def _automation_entry(known: KnownNames, *, modern: bool) -> Schema:
 def _files_of(entry: Schema) -> list[object]:
     """Return the shapes a file of definitions may have: one, a list, or a list under "hooks"."""
     several: Schema = {"type": "array", "items": entry}
-    beside = {name: {"description": about} for name, about in WRAPPER_KEYS.items()}
+    beside = {name: {"description": about} for name, about in ollm.WRAPPER_KEYS.items()}
     around = _closed_object({**beside, "hooks": {**several, **beside["hooks"]}}, required=["hooks"])
     return [entry, several, around]
 
@@ -197,8 +194,8 @@ def _ollm(known: KnownNames) -> Schema:
 
 def _per_file(known: KnownNames) -> Schema:
     event = _event(known, ("cli-agent",))
-    one = _object(per_file.KEYS, required=["command"], type={"anyOf": [event, {"const": "command"}]})
-    one["patternProperties"] = {f"^{per_file.COMMENT}": {}}
+    one = _object(grouped.PER_FILE_KEYS, required=["command"], type={"anyOf": [event, {"const": "command"}]})
+    one["patternProperties"] = {f"^{grouped.COMMENT}": {}}
     several = _group(known, dialects=("cli-agent",))
     definitions = several.pop("$defs")
     return {"anyOf": [one, {**several, "required": ["hooks"]}], "$defs": definitions}

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hookline.config import jsonc, keys, toml
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.config.formats.agent_specs import FILE_SPECS_BY_AGENT
 from hookline.config.keys import describe, flag, seconds, texts
 from hookline.errors import ConfigError
 from hookline.model.settings import CHOICES, VARIABLES, Settings, Unapproved, read_variables
@@ -68,9 +68,8 @@ def read(document: Document, *, path: str, home: str) -> SettingsResult:
     """Read the settings of one file of the user or the administrator; a tilde stands for `home`."""
     given = document.value.get(TABLE, {}) if isinstance(document.value, Mapping) else {}
     if not isinstance(given, Mapping):
-        return SettingsResult(
-            problems=(Problem(path, document.line_of((TABLE,)), f"wanted a table, got {describe(given)}"),)
-        )
+        problem = Problem(path, document.line_of((TABLE,)), f"wanted a table, got {describe(given)}")
+        return SettingsResult(problems=(problem,))
     values: dict[str, object] = {}
     problems: list[Problem] = []
     for name, value in given.items():
@@ -92,18 +91,14 @@ def _value(name: str, value: object, *, home: str) -> object:
         found = key(value)
         if name == "trusted_workspaces" and isinstance(found, tuple):
             return tuple(_absolute_folder(folder, home) for folder in found)
-        if name == "agents_files" and isinstance(found, tuple):
-            _check_agents(found)
-        return found  # noqa: TRY300 - the rest of the same thought
+        agents = found if name == "agents_files" and isinstance(found, tuple) else ()
+        for agent in agents:
+            if agent not in FILE_SPECS_BY_AGENT:
+                known = f"{suggest(agent, FILE_SPECS_BY_AGENT)} keeps hooks; there are {', '.join(FILE_SPECS_BY_AGENT)}"
+                raise ValueError(f"no agent {quote(agent)}{known}")  # noqa: TRY301 - the words around it are the same
     except ValueError as problem:
         raise ValueError(f"the setting {name}: {problem}; {_HOLDS.get(name, 'the default holds')}") from None
-
-
-def _check_agents(names: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in FILE_SPECS_BY_AGENT:
-            known = f"{suggest(name, FILE_SPECS_BY_AGENT)} keeps hooks; there are {', '.join(FILE_SPECS_BY_AGENT)}"
-            raise ValueError(f"no agent {quote(name)}{known}")
+    return found
 
 
 def _absolute_folder(folder: str, home: str) -> str:
@@ -111,7 +106,7 @@ def _absolute_folder(folder: str, home: str) -> str:
         return f"{home}{folder[1:]}"
     if PurePath(folder).is_absolute():
         return folder
-    raise ValueError(f"wanted whole paths, got {describe(folder)}")
+    raise keys.wrong_value("whole paths", folder)
 
 
 def resolve_settings(
@@ -130,8 +125,7 @@ def resolve_settings(
             problems.append(Problem("environment", 0, f"{problem.message}; it is passed over"))
     build: Callable[..., Settings] = Settings
     # the built-in hooks of both count
-    lists = (names for table in (managed, own) if isinstance(names := table.get("builtins"), tuple))
-    builtins = tuple(dict.fromkeys(str(name) for names in lists for name in names))
+    builtins = tuple(dict.fromkeys(name for table in (managed, own) for name in keys.read_texts(table, "builtins")))
     options = _merge_options(own, managed)
     settings = build(**{**own, **given, **managed, "builtins": builtins, "builtin_options": options})
     if given.get("enabled") is False and not settings.enabled and own.get("enabled", True):
@@ -177,7 +171,6 @@ def find_foreign_settings(text: str, *, path: str) -> list[Problem]:
     if path.endswith(".toml") and TABLE in value and not (isinstance(own, Mapping) and named and named == set(own)):
         found.append(((TABLE,), "settings have no effect here: they are read from your own configuration only"))
     if path.endswith(".toml") and OPTIONS in value:
-        found.append(
-            ((OPTIONS,), "options of built-in hooks have no effect here: they are read from your own files only")
-        )
+        why = "options of built-in hooks have no effect here: they are read from your own files only"
+        found.append(((OPTIONS,), why))
     return [Problem(path, document.line_of(where), why) for where, why in found]

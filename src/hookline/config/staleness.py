@@ -48,10 +48,6 @@ class FileStamps(Struct, frozen=True):
         owners = {path for path, _ in self.owners if path.rstrip("/") in known}
         force_setattr(self, "implied", frozenset(names | owners))
 
-    def is_current(self, again: FindFiles) -> bool:
-        """Return whether reading everything anew would give the same."""
-        return self.refresh(again) is not None
-
     def refresh(self, again: FindFiles) -> "FileStamps | None":
         """Return stamps that hold now; None when reading everything anew would not give the same.
 

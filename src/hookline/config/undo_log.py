@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -129,6 +129,13 @@ class UndoLog:
         if hashlib.sha256(raw).hexdigest() != name:
             raise ConfigError("the kept text was changed; it is not used", path=str(path))
         return raw
+
+    def list_edits(self, paths: Container[str]) -> Iterator[tuple[str, str, str]]:
+        """Yield each change of these files: the path, and its text before and after; what cannot be read is left out."""
+        for step in (step for entry in self.entries() for step in entry.steps if step.path in paths):
+            with suppress(ConfigError):
+                before, after = (self.read_blob(name) or b"" for name in (step.before, step.after))
+                yield step.path, before.decode("utf-8", "replace"), after.decode("utf-8", "replace")
 
     def undo(self, number: int | None = None, *, force: bool = False) -> tuple[UndoEntry, UndoEntry]:
         """Take one change back, the latest unless it is named; taking that back does the change again.

@@ -8,10 +8,8 @@ from importlib.resources import files
 from typing import Final
 
 from hookline.config.document import KeyPath
-from hookline.hosts.acceptance import ReadingStrictness, ask_claude, ask_codex, find_group_faults
-from hookline.hosts.codex_approvals import find_approvals
-from hookline.hosts.host import CALL_SECONDS, EventCall, Host, Scope
-from hookline.hosts.settings_shapes import EventLists, NamedBundle, OwnedFile, spell_groups
+from hookline.hosts.acceptance import ReadingStrictness, ask_claude, ask_codex, find_approvals, find_group_faults
+from hookline.hosts.host import CALL_SECONDS, EventCall, EventLists, Host, NamedBundle, OwnedFile, Scope, spell_groups
 
 _CLINE_MARK: Final = "# Made by `hookline install cline`."
 _CLINE_HEAD: Final = f"#!/bin/sh\n{_CLINE_MARK} `hookline uninstall cline` takes it away.\n"

@@ -17,8 +17,7 @@ from hookline.config.document import KeyPath
 from hookline.config.undo_log import UndoLog, read_bytes
 from hookline.errors import ConfigError
 from hookline.hosts.backup import ForeignHook, load_backup
-from hookline.hosts.host import Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import EventLists, OwnedFile, find_commands
+from hookline.hosts.host import EventLists, Host, HostEnvironment, OwnedFile, Scope, find_commands
 from hookline.model.installed_entry import parse_entry
 
 SYSTEM: Final = "system"
@@ -99,13 +98,10 @@ def _name_event(hook: ForeignHook) -> str:
 
 def _find_own_edits(host: Host, path: str, around: HostEnvironment) -> tuple[set[str], set[str]]:
     """Return the digests of the hooks that commands of Hookline added to a file, and of those that they removed."""
-    journal = UndoLog(around.data)
     added: set[str] = set()
     removed: set[str] = set()
-    names = {path, os.path.realpath(path)}
-    for step in (step for entry in journal.entries() for step in entry.steps if step.path in names):
+    for _, *texts in UndoLog(around.data).list_edits({path, os.path.realpath(path)}):
         with suppress(ConfigError):
-            texts = ((journal.read_blob(name) or b"").decode("utf-8", "replace") for name in (step.before, step.after))
             before, after = ({one.digest for one in _read_hooks(host, text, path)} for text in texts)
             added |= after - before
             removed |= before - after

@@ -16,9 +16,8 @@ from hookline.config import edit
 from hookline.config.undo_log import FileEdit, read_bytes
 from hookline.errors import ConfigError, HostError
 from hookline.hosts.command_line import canonical_events, waits_for_decision
-from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
+from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope, find_commands
 from hookline.hosts.installer import InstallPlan
-from hookline.hosts.settings_shapes import find_commands
 from hookline.model.event import Ability, EventName
 from hookline.model.installed_entry import NESTING, URL
 

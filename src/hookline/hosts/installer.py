@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from hookline.config.undo_log import FileEdit, UndoLog, read_bytes
 from hookline.errors import ConfigError
-from hookline.hosts import acceptance, codex_approvals, drift
+from hookline.hosts import acceptance, drift
 from hookline.hosts.backup import SettingsBackup, created_folders, digest, load_backup, plan_record
 from hookline.hosts.command_line import command_line, command_words
-from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import OwnedFile
+from hookline.hosts.host import CALL_SECONDS, EventCall, Host, HostEnvironment, OwnedFile, Scope
 
 _EXECUTABLE: Final = 0o755
 _PRIVATE: Final = 0o600
@@ -223,7 +222,6 @@ def _plan_install(
         with suppress(OSError):
             before_mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 - a link is followed
     new_mode = _PRIVATE if has_token else before_mode
-    mode = _EXECUTABLE if is_program else None
     backup = SettingsBackup(
         path=path,
         before=base,
@@ -232,12 +230,8 @@ def _plan_install(
         events=tuple(call.event for call in calls),
         mode=before_mode,
     )
-    return _FilePlan(
-        now=now,
-        wanted=wanted,
-        changes=(FileEdit(path, now, wanted, mode, new_mode=new_mode),) if wanted != now else (),
-        records=plan_record(around.data, path, replace(backup, **chosen)),
-    )
+    edit = FileEdit(path, now, wanted, _EXECUTABLE if is_program else None, new_mode=new_mode)
+    return _plan_file(edit, plan_record(around.data, path, replace(backup, **chosen)))
 
 
 def _plan_approvals(
@@ -261,7 +255,7 @@ def _plan_approvals(
     others = {key: said for key, said in remembered.items() if not key.startswith(spelled)}
     hashes = {**others, **wanted}
     is_bare = not ({*remembered, *earlier} - {*hashes})
-    if now is not None and hashes and is_bare and codex_approvals.are_approved(_decode(now, path), hashes, path=path):
+    if now is not None and hashes and is_bare and acceptance.are_approved(_decode(now, path), hashes, path=path):
         return _FilePlan(now=now, wanted=now)
     if now is not None and not hashes and kept is None and not earlier:
         return _FilePlan(now=now, wanted=now)
@@ -269,22 +263,17 @@ def _plan_approvals(
     known = (*earlier.items(), *remembered.items())
 
     def remove(text: str, *, path: str, before: str | None) -> str | None:
-        left = codex_approvals.withdraw(text, known, path=path)
+        left = acceptance.withdraw(text, known, path=path)
         return None if before is None and not left.strip() else left
 
     base = _find_original(path, now, kept, remove)
     after, backup = base, None
     if hashes:
-        after = codex_approvals.approve("" if base is None else _decode(base, path), hashes, path=path).encode()
+        after = acceptance.approve("" if base is None else _decode(base, path), hashes, path=path).encode()
         folders = created_folders(around.data, path)
         backup = SettingsBackup(path=path, before=base, after=digest(after), folders=folders, approvals=hashes)
     left = kept.folders if kept is not None and after is None else ()
-    return _FilePlan(
-        now=now,
-        wanted=after,
-        changes=(FileEdit(path, now, after, folders=left),) if after != now else (),
-        records=plan_record(around.data, path, backup),
-    )
+    return _plan_file(FileEdit(path, now, after, folders=left), plan_record(around.data, path, backup))
 
 
 def _plan_removal(path: str, host: Host, around: HostEnvironment) -> _FilePlan:
@@ -294,12 +283,12 @@ def _plan_removal(path: str, host: Host, around: HostEnvironment) -> _FilePlan:
     wanted = _find_original(path, now, kept, host.shape.remove)
     folders = kept.folders if kept is not None and wanted is None else ()
     mode = kept.mode if kept is not None else None
-    return _FilePlan(
-        now=now,
-        wanted=wanted,
-        changes=(FileEdit(path, now, wanted, folders=folders, new_mode=mode),) if wanted != now else (),
-        records=plan_record(around.data, path, None),
-    )
+    return _plan_file(FileEdit(path, now, wanted, folders=folders, new_mode=mode), plan_record(around.data, path, None))
+
+
+def _plan_file(edit: FileEdit, records: tuple[FileEdit, ...]) -> _FilePlan:
+    changes = (edit,) if edit.after != edit.before else ()
+    return _FilePlan(now=edit.before, wanted=edit.after, changes=changes, records=records)
 
 
 def _find_original(

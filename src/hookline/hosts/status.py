@@ -1,8 +1,11 @@
-"""Inspect the settings of agents: our entries, entries of others, and obstacles."""
+"""Inspect agents: which are on this machine, and in their settings our entries, entries of others, and obstacles."""
 
+import json
 import os
+import re
+import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,10 +19,8 @@ from hookline.config.undo_log import read_bytes
 from hookline.errors import ConfigError
 from hookline.hosts import HOSTS, acceptance, http_endpoint
 from hookline.hosts.backup import digest, load_backup
-from hookline.hosts.codex_approvals import are_approved
 from hookline.hosts.drift import SYSTEM, find_drift, list_files
-from hookline.hosts.host import Host, HostEnvironment, Scope
-from hookline.hosts.settings_shapes import OwnedFile, count_entries
+from hookline.hosts.host import Host, HostEnvironment, OwnedFile, Scope, count_entries
 from hookline.model.installed_entry import InstalledEntry, parse_entry
 
 # the name that entries have in agents that give them one
@@ -76,7 +77,7 @@ def find_obstacles(host: Host, around: HostEnvironment, *, ask: bool = False, ap
         for file in files:
             path, hashes = host.approval(host.root(Scope.USER, around), Path(file.path), _text(file.path))
             try:
-                is_approved = are_approved(_text(str(path)), hashes, path=str(path))
+                is_approved = acceptance.are_approved(_text(str(path)), hashes, path=str(path))
             except ConfigError:
                 is_approved = False
             if not is_approved:
@@ -245,3 +246,86 @@ def _find_entries(host: Host, text: str, path: str) -> tuple[tuple[InstalledEntr
         # settings that are not the file that ours go into have their hooks under the usual key
         return count_entries(edit.value_of(text, path=path), ("hooks",))
     return ours, foreign
+
+
+# which agents are on this machine: their program, its version, their folder of settings
+
+_SECONDS: Final = 10
+_LONGEST: Final = 40
+# how far above a program the description of its package is looked for
+_UP: Final = 4
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+
+
+class DetectedAgent(Struct, frozen=True, kw_only=True):
+    """An agent on this machine; an editor may have a settings folder and no program on PATH."""
+
+    program: str = ""
+    version: str = ""
+    folder: str = ""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the agent seems to be installed."""
+        return bool(self.program or self.folder)
+
+
+def detect(hosts: Iterable[Host], around: HostEnvironment, *, versions: bool = True) -> Mapping[str, DetectedAgent]:
+    """Look for agents, and ask their programs for their versions, all at the same time."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only the list of agents needs it
+
+    path = around.environ.get("PATH", os.defpath)
+
+    def detect_one(host: Host) -> tuple[str, DetectedAgent]:
+        program = next((found for name in host.programs if (found := shutil.which(name, path=path))), "")
+        folder = host.root(Scope.USER, around)
+        # a program that a project brings along is not run to find out how old it is
+        is_foreign = Path(os.path.realpath(program)).is_relative_to(os.path.realpath(around.project))
+        version = _version(program, around.environ) if versions and program and not is_foreign else ""
+        return host.name, DetectedAgent(program=program, version=version, folder=str(folder) if folder.is_dir() else "")
+
+    chosen = list(hosts)
+    with ThreadPoolExecutor(max_workers=len(chosen) or 1) as pool:
+        return dict(pool.map(detect_one, chosen))
+
+
+def _version(program: str, environ: Mapping[str, str]) -> str:
+    """Find out the version of a program; one that does not say it, or takes too long, has none."""
+    import subprocess  # noqa: PLC0415 - as above
+
+    packaged = _package_version(program)
+    if packaged:
+        return packaged
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+            env=dict(environ),
+            cwd="/",
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _NUMBER.search(done.stdout.decode("utf-8", "replace"))
+    return found.group()[:_LONGEST] if found else ""
+
+
+def _package_version(program: str) -> str:
+    """Read the version from the package that a program came with: some take seconds to say it, and leave files behind.
+
+    Empty where it came in another way.
+    """
+    name = Path(program).name
+    for folder in list(Path(os.path.realpath(program)).parents)[:_UP]:
+        try:
+            package = json.loads((folder / "package.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        match package:
+            case {"version": str(version), "bin": dict(programs)} if name in programs:
+                return version[:_LONGEST]
+            case _:
+                continue
+    return ""

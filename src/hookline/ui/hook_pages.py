@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.builtin.catalogue import BUILTINS, strip_prefix
-from hookline.config.formats.agents import FILE_SPECS
+from hookline.config.formats.agent_specs import FILE_SPECS
 from hookline.errors import ConfigError, StoreError
 from hookline.http_server import HTTPException
 from hookline.model.hook import Hook, Layer

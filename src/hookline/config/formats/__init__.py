@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hookline.config import jsonc, toml, yaml
 from hookline.config.document import Document, Problem
-from hookline.config.formats import agents, grouped, native, ollm, per_file, when_then
+from hookline.config.formats import agent_files, agent_specs, grouped, native, ollm
 from hookline.config.reader import FileOrigin
 from hookline.errors import ConfigError
 from hookline.model.hook import Hook
@@ -21,11 +21,11 @@ Read = Callable[..., tuple[list[Hook], list[Problem]]]
 
 
 class Format(Struct, frozen=True):
-    """One format: its parser, the test that recognises it, and its reader."""
+    """One format: its parser, its reader, and the test that tells it from another one in the same place."""
 
     parse: Parse
-    matches: Callable[[object], bool]
     read: Read
+    matches: Callable[[object], bool] = lambda _document: True
 
 
 def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - as all parsers
@@ -34,22 +34,16 @@ def _program(text: str, *, path: str = "") -> Document:  # noqa: ARG001 - as all
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "grouped": Format(jsonc.parse, grouped.matches, grouped.read),
-    "when_then": Format(jsonc.parse, when_then.matches, when_then.read),
-    "ollm": Format(jsonc.parse, ollm.matches, ollm.read),
-    "per_file": Format(jsonc.parse, per_file.matches, per_file.read),
-    "native": Format(toml.parse, native.matches, native.read),
+    "grouped": Format(jsonc.parse, grouped.read, grouped.matches),
+    "when_then": Format(jsonc.parse, ollm.read),
+    "ollm": Format(jsonc.parse, ollm.read),
+    "per_file": Format(jsonc.parse, grouped.read_per_file),
+    "native": Format(toml.parse, native.read),
     **{
-        name: Format(
-            _program if spec.is_program else jsonc.parse,
-            lambda _document: True,
-            spec.read or partial(agents.reader.read, spec=spec),
-        )
-        for name, spec in agents.FILE_SPECS.items()
+        name: Format(_program if spec.is_program else jsonc.parse, spec.read or partial(agent_files.read, spec=spec))
+        for name, spec in agent_specs.FILE_SPECS.items()
     },
 }
-
-
 # what a file's ending says about its text, whatever the format
 _PARSERS: Final[Mapping[str, Parse]] = {"yaml": yaml.parse, "yml": yaml.parse, "toml": toml.parse}
 

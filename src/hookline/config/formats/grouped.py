@@ -1,12 +1,20 @@
-"""`{"hooks": {Event: [{"matcher": …, "hooks": [{"type": …}]}]}}`: ollama-cli, cli-agent, and many others."""
+"""`{"hooks": {Event: [{"matcher": …, "hooks": [{"type": …}]}]}}`: ollama-cli, cli-agent, and many others.
+
+cli-agent also has files with one hook each: `{"matcher": …, "command": …}` in `pre-NAME.json` or `.yaml`. The event follows from
+how the file's name starts, or from `type`.
+"""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Final
 
+from msgspec.structs import replace
+
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import RUNNERS, SHARED, Key, anything, describe, text
+from hookline.config.keys import RUNNERS, SCHEMA_KEY, SHARED, Key, anything, describe, text
 from hookline.config.reader import FileOrigin, FileReader
 from hookline.model.hook import TARGETS, Hook
+from hookline.model.names import resolve_events
 from hookline.text import quote, suggest
 
 # the field each type of hook needs
@@ -28,8 +36,6 @@ GROUP_KEYS: Final[Mapping[str, Key]] = {
     "hooks": Key(anything, about="The hooks of this group."),
     "description": SHARED["description"],
 }
-
-_FIELDS: Final[Mapping[str, Key]] = {**KEYS, "matcher": SHARED["matcher"]}
 
 
 def matches(document: object) -> bool:
@@ -72,26 +78,13 @@ def _group(reader: FileReader, group: object, where: KeyPath, *, event: str, on:
         return
     if "hooks" not in group:
         wrap = '; write {"hooks": [{"type": …}]}' if KEYS.keys() & group.keys() else ""
-        reader.error(where, f'{owner} has no "hooks"{hint_for_group(group)}{wrap}')
+        close = next((key for key in group if key not in GROUP_KEYS and suggest(key, ["hooks"])), "")
+        meant = f", only {quote(close)}" if close else ""
+        reader.error(where, f'{owner} has no "hooks"{meant}{wrap}')
         return
-    values = reader.read_keys(group, GROUP_KEYS, where, owner=owner)
-    hooks = group["hooks"]
-    if not isinstance(hooks, list):
-        reader.error((*where, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-    elif values is not None:
-        for place, entry in enumerate(hooks):
-            at = (*where, "hooks", place)
-            if isinstance(entry, Mapping):
-                with reader.reading_hook(entry, at, on=on):
-                    _hook(reader, entry, at, event=event, shared={"on": on, **values})
-            else:
-                reader.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(entry)}")
-
-
-def hint_for_group(group: Mapping[str, object]) -> str:
-    """Point at a key of a group that was probably meant to be "hooks"."""
-    close = [key for key in group if key not in GROUP_KEYS and suggest(key, ["hooks"])]
-    return f", only {quote(close[0])}" if close else ""
+    for entry, at, values in reader.read_group(group, GROUP_KEYS, where, event=event):
+        with reader.reading_hook(entry, at, on=on):
+            _hook(reader, entry, at, event=event, shared={"on": on, **values})
 
 
 def _hook(
@@ -112,4 +105,52 @@ def _hook(
     elif field and not values.get(field):
         reader.error(where, f"{owner} is of type {kind} and has no {field}; the hook is not loaded")
     else:
-        reader.add_hook({**shared, **values}, where, keys=_FIELDS, event=event)
+        reader.add_hook({**shared, **values}, where, keys=KEYS, event=event)
+
+
+# cli-agent's files with one hook each
+
+PER_FILE_KEYS: Final[Mapping[str, Key]] = {
+    **SHARED,
+    **{name: key for name, key in RUNNERS.items() if name in {"command", "args", "working_directory"}},
+    "type": Key(text, vital=True, about="The event, where the file's name does not tell it."),
+    **SCHEMA_KEY,
+}
+# how the names of files start, by event
+PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    "PreToolUse": ("pre-", "before-"),
+    "PostToolUse": ("post-", "after-"),
+    "Notification": ("notify-", "notification-"),
+    "Stop": ("stop-", "end-", "finish-"),
+}
+# people comment JSON with keys like "_description"
+COMMENT: Final = "_"
+# what `type` says in the grouped format, and says nothing here
+_KIND: Final = "command"
+
+
+def read_per_file(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
+    """Read the hook of a file that has one, or its groups where it has those."""
+    if isinstance(document.value, Mapping) and "hooks" in document.value:
+        return read(document, origin=replace(origin, format="grouped"))
+    reader = FileReader(document, origin)
+    if not isinstance(document.value, Mapping):
+        reader.error((), f"wanted an object with a command, got {describe(document.value)}")
+        return [], reader.problems
+    entry = {str(key): value for key, value in document.value.items() if not str(key).startswith(COMMENT)}
+    stem = PurePath(origin.path).stem
+    owner = f"hook {quote(stem)}"
+    # the event is stated, or follows from how the file's name starts
+    stated = str(entry.get("type", _KIND))
+    by_name = (name for name, prefixes in PREFIXES.items() if stem.lower().startswith(prefixes))
+    event = stated if stated != _KIND else next(by_name, "")
+    with reader.reading_hook({"id": stem, **entry}, (), on=resolve_events(event)):
+        values = reader.read_keys(entry, PER_FILE_KEYS, (), owner=owner)
+        if values is not None and not values.get("command"):
+            reader.error((), f'{owner} has no "command"; the hook is not loaded')
+        elif values is not None and not event:
+            known = ", ".join(f"{prefixes[0]} ({name})" for name, prefixes in PREFIXES.items())
+            reader.error((), f'{owner} says no event: let the name of its file start with {known}, or give it a "type"')
+        elif values is not None and (on := reader.resolve_events((event,), ("type",), dialect=origin.dialect)):
+            reader.add_hook({"id": stem, **values, "on": on}, (), keys=PER_FILE_KEYS, event=event)
+    return reader.hooks, reader.problems

@@ -12,20 +12,8 @@ from msgspec import Struct
 
 from hookline.config import hook_tests, keys
 from hookline.config.document import Document, KeyPath, Problem, Severity
-from hookline.config.keys import (
-    SCHEMAS,
-    SHARED,
-    Key,
-    derive_rule_name,
-    describe,
-    make_keys,
-    nonempty_text,
-    one_or_more_texts,
-)
-from hookline.config.known_names import KnownNames
-from hookline.config.mcp_tables import TABLE as MCP_TABLE
-from hookline.config.mcp_tables import ServerReader
-from hookline.config.reader import FileOrigin, FileReader, describe_hook
+from hookline.config.keys import SHARED, Key, describe, nonempty_text, one_or_more_texts
+from hookline.config.reader import MCP_TABLE, FileOrigin, FileReader, KnownNames, ServerReader, describe_hook
 from hookline.config.script_paths import quote_program
 from hookline.errors import ConfigError
 from hookline.model import names as model_names
@@ -119,14 +107,14 @@ def _tools(value: object) -> str:
     return "|".join(tool.replace("*", ".*") for tool in one_or_more_texts(value))
 
 
-_COMMAND: Final = (SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
+_COMMAND: Final = (keys.SCHEMAS[nonempty_text], {"type": "array", "items": keys.NAME, "minItems": 1})
 _COMMANDS: Final = {
     "type": "object",
     "properties": {name: {"anyOf": [*_COMMAND]} for name in (*PLATFORMS, DEFAULT_PLATFORM)},
     "additionalProperties": False,
     "minProperties": 1,
 }
-KEYS: Final[Mapping[str, Key]] = make_keys(
+KEYS: Final[Mapping[str, Key]] = keys.make_keys(
     {
         "on": Key(one_or_more_texts, vital=True, about="The events it runs at."),
         "tools": Key(
@@ -134,7 +122,7 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             "matcher",
             vital=True,
             about="The tools it is for; * stands for anything.",
-            schema=SCHEMAS[one_or_more_texts],
+            schema=keys.SCHEMAS[one_or_more_texts],
         ),
         "run": Key(
             _run,
@@ -142,12 +130,11 @@ KEYS: Final[Mapping[str, Key]] = make_keys(
             about='The command to run: one line, a list with one word each, or one for each platform, { windows = "…", default = "…" }.',
             schema={"anyOf": [*_COMMAND, _COMMANDS]},
         ),
-        "undo": Key(
+        "undo": (
             _undo,
-            "undo",
-            vital=True,
-            about="The command that takes back what it did, for `hookline rollback`; written as `run` is.",
-            schema={"anyOf": [*_COMMAND, _COMMANDS]},
+            True,
+            "The command that takes back what it did, for `hookline rollback`; written as `run` is.",
+            {"anyOf": [*_COMMAND, _COMMANDS]},
         ),
         "call": Key(
             _call,
@@ -252,11 +239,6 @@ _ANSWERS: Final = frozenset(
     {"deny", "confirm", "allow", *(key for key, ours in FOREIGN_KEYS.items() if ours == "deny")}
 )
 _OF_RULES: Final = {"command": "runs", "cmd": "runs", "url": "urls"}
-
-
-def matches(document: object) -> bool:
-    """Return whether a document has this shape."""
-    return isinstance(document, Mapping) and "hook" in document
 
 
 def read(document: Document, *, origin: FileOrigin) -> tuple[list[Hook], list[Problem]]:
@@ -436,19 +418,8 @@ _SPELLED: Final = {key: option for option, key in _KEYWORDS.items()}
 _NOT_FOR_FUNCTIONS: Final = frozenset(
     {
         *(*TARGET_KEYS, *ACTIONS, "on", "dialect", "schedule", "background", "cwd", "env", "shell", "plain"),
-        *(
-            "headers",
-            "header_env",
-            "body",
-            "method",
-            "includes",
-            "arguments",
-            "isolated",
-            "persistent",
-            "warm",
-            "source_version",
-        ),
-        *("sandbox", "state", "test", *OF_JUDGES),
+        *("headers", "header_env", "body", "method", "includes", "arguments", "isolated", "persistent", "warm"),
+        *("source_version", "sandbox", "state", "test", *OF_JUDGES),
     }
 )
 FUNCTION_KEYS: Final[Mapping[str, Key]] = {
@@ -487,7 +458,7 @@ def read_hook(options: Mapping[str, object], vocabulary: KnownNames) -> Hook:
     _reject_foreign_keys(values)
     if not values.get("id"):
         texts = {key: text for key in ACTIONS if isinstance(text := values.get(key), str)}
-        values["id"] = derive_rule_name(texts) or "rule"
+        values["id"] = keys.derive_rule_name(texts) or "rule"
     origin = FileOrigin(
         path="", dialect="hookline", source=Source.BUILTIN, layer=Layer.PROGRAM, format="native", known_names=vocabulary
     )

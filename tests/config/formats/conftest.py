@@ -5,8 +5,7 @@ import pytest
 
 from hookline.config.document import Problem
 from hookline.config.formats import read
-from hookline.config.known_names import KnownNames
-from hookline.config.reader import FileOrigin
+from hookline.config.reader import FileOrigin, KnownNames
 from hookline.model.hook import Hook, Layer, Source
 from hookline.wiring import native_names, native_tools, shell_dialects
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from hookline.config.document import Document
-from hookline.config.formats import per_file
+from hookline.config.formats import grouped
 from hookline.config.reader import FileOrigin
 from hookline.model.hook import Hook, Layer
 
@@ -22,7 +22,7 @@ def at(origin: Make, name: str) -> FileOrigin:
 
 def test_file_is_one_hook_named_after_it(document: Parse, origin: Make) -> None:
     entry = {**AUDIT, "working_directory": "/srv", "env": {"MODE": "strict"}, "_description": "kept for people"}
-    (hook,), problems = per_file.read(document(entry), origin=at(origin, "pre-security-audit.json"))
+    (hook,), problems = grouped.read_per_file(document(entry), origin=at(origin, "pre-security-audit.json"))
 
     assert problems == []
     assert hook == Hook(
@@ -57,20 +57,20 @@ def test_file_is_one_hook_named_after_it(document: Parse, origin: Make) -> None:
     ],
 )
 def test_the_event_follows_from_the_name(name: str, on: tuple[str, ...], document: Parse, origin: Make) -> None:
-    (hook,), problems = per_file.read(document({"command": "true"}), origin=at(origin, name))
+    (hook,), problems = grouped.read_per_file(document({"command": "true"}), origin=at(origin, name))
 
     assert (hook.on, problems) == (on, [])
 
 
 def test_the_event_may_be_said(document: Parse, origin: Make) -> None:
     entry = {"type": "Stop", "command": "true"}
-    (hook,), problems = per_file.read(document(entry), origin=at(origin, "pre-mine.json"))
+    (hook,), problems = grouped.read_per_file(document(entry), origin=at(origin, "pre-mine.json"))
 
     assert (hook.on, problems) == (("after_agent",), [])
 
 
 def test_type_command_says_nothing_about_the_event(document: Parse, origin: Make) -> None:
-    (hook,), problems = per_file.read(
+    (hook,), problems = grouped.read_per_file(
         document({"type": "command", "command": "true"}), origin=at(origin, "pre-mine.json")
     )
 
@@ -79,7 +79,7 @@ def test_type_command_says_nothing_about_the_event(document: Parse, origin: Make
 
 def test_several_hooks_in_one_file_are_grouped(document: Parse, origin: Make) -> None:
     entry = {"hooks": {"PreToolUse": [{"hooks": [{"command": "a"}, {"command": "b"}]}]}}
-    hooks, problems = per_file.read(document(entry), origin=at(origin, "mine.json"))
+    hooks, problems = grouped.read_per_file(document(entry), origin=at(origin, "mine.json"))
 
     assert problems == []
     assert [(hook.command, hook.source_format) for hook in hooks] == [("a", "grouped"), ("b", "grouped")]
@@ -102,14 +102,16 @@ def test_several_hooks_in_one_file_are_grouped(document: Parse, origin: Make) ->
 def test_file_that_cannot_be_meant_is_reported(
     name: str, entry: object, message: str, document: Parse, origin: Make
 ) -> None:
-    hooks, (problem,) = per_file.read(document(entry), origin=at(origin, name))
+    hooks, (problem,) = grouped.read_per_file(document(entry), origin=at(origin, name))
 
     assert hooks == []
     assert message in problem.message
 
 
 def test_unknown_key_is_reported_with_the_nearest_name(document: Parse, origin: Make) -> None:
-    (hook,), (problem,) = per_file.read(document({"comand": "x", "command": "true"}), origin=at(origin, "pre-a.json"))
+    (hook,), (problem,) = grouped.read_per_file(
+        document({"comand": "x", "command": "true"}), origin=at(origin, "pre-a.json")
+    )
 
     assert hook.command == "true"
     assert '(did you mean "command"?)' in problem.message

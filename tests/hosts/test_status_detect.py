@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.hosts import HOSTS
-from hookline.hosts.detect import DetectedAgent, detect
+from hookline.hosts.status import DetectedAgent, detect
 from tests.hosts.settings import around
 
 

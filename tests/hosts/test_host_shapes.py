@@ -6,8 +6,7 @@ import pytest
 
 from hookline.errors import ConfigError, HostError
 from hookline.hosts import HOSTS
-from hookline.hosts.host import EventCall
-from hookline.hosts.settings_shapes import EventLists, OwnedFile, spell_groups
+from hookline.hosts.host import EventCall, EventLists, OwnedFile, spell_groups
 
 OURS = "/opt/p -E -P -m hookline hook --if-broken block claude-code PreToolUse"
 CALL = EventCall("PreToolUse", OURS)

@@ -10,19 +10,11 @@ from typing import Final
 from msgspec import Struct, structs
 
 from hookline.config.document import Document, KeyPath, Problem
-from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text
+from hookline.config.keys import SHARED, Key, anything, describe, flag, nonempty_text, seconds, table, text, wrong_value
 from hookline.config.reader import FileOrigin, FileReader
-from hookline.model.event import READING, WRITING
 from hookline.model.hook import Hook
 from hookline.model.installed_entry import is_ours
 from hookline.text import quote, suggest
-
-# canonical tools by what agents call "to run", "to read" and "to write"
-RUNS: Final = ("shell",)
-READS: Final = READING
-WRITES: Final = WRITING
-MCP: Final = ("mcp__.*",)
-WEB: Final = ("web_fetch", "web_search")
 
 
 class MatchTarget(StrEnum):
@@ -113,7 +105,7 @@ class AgentFileSpec(Struct, frozen=True, kw_only=True):
 def _above_zero(value: object, unit: float, name: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
         return seconds(value * unit)
-    raise ValueError(f"wanted {name} above 0, got {describe(value)}")
+    raise wrong_value(f"{name} above 0", value)
 
 
 def milliseconds(value: object) -> float:
@@ -160,12 +152,6 @@ _EVERYTHING: Final = frozenset({"", "*", "**", ".*"})
 _CONDITIONS: Final[Mapping[MatchTarget, str]] = {
     MatchTarget.COMMAND: "args.command.matches({})",
     MatchTarget.PATH: "file.path.matches({})",
-}
-# where two words are needed for one key, what was made of them is put in under the name of the field
-FIELDS: Final[Mapping[str, Key]] = {
-    field.name: Key(anything, field.name)
-    for field in structs.fields(Hook)
-    if field.name not in {"id", "name", "layer", "root", "implicit"} and not field.name.startswith("source")
 }
 
 
@@ -237,29 +223,18 @@ def _iter_hooks(
     reader: FileReader, entries: list[object], where: KeyPath, *, event: str, spec: AgentFileSpec
 ) -> Iterator[tuple[Mapping[str, object], KeyPath, Mapping[str, object]]]:
     """Yield the hooks of an event, which stand alone or in groups, each with the fields that its group sets."""
-    owner = f"a group of {quote(event)}"
-    wanted = f"wanted an object for a hook of {quote(event)}"
     keys = spec.group_keys
     for number, entry in enumerate(entries):
         at = (*where, number)
         if not isinstance(entry, Mapping):
-            reader.error(at, f"{wanted}, got {describe(entry)}")
+            reader.error(at, f"wanted an object for a hook of {quote(event)}, got {describe(entry)}")
         elif keys and "hooks" in entry:
-            values = reader.read_keys(entry, keys, at, owner=owner)
-            hooks = entry["hooks"]
-            if not isinstance(hooks, list):
-                reader.error((*at, "hooks"), f"wanted a list of hooks in {owner}, got {describe(hooks)}")
-            elif values is not None:
-                shared = {keys[name].field: value for name, value in values.items() if keys[name].field}
-                for place, hook in enumerate(hooks):
-                    if isinstance(hook, Mapping):
-                        yield hook, (*at, "hooks", place), shared
-                    else:
-                        reader.error((*at, "hooks", place), f"{wanted}, got {describe(hook)}")
+            for hook, place, values in reader.read_group(entry, keys, at, event=event):
+                yield hook, place, {keys[name].field: value for name, value in values.items() if keys[name].field}
         elif spec.allows_ungrouped:
             yield entry, at, {}
         else:
-            reader.error(at, f'{owner} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
+            reader.error(at, f'a group of {quote(event)} has no "hooks"; write {{"hooks": [{{"type": …}}]}}')
 
 
 def _is_installed_entry(entry: Mapping[str, object]) -> bool:
@@ -301,7 +276,7 @@ def add_entry(
     if aimed is not None:
         given = {**fields, **aimed, "native_event": entry.event}
         given["run_by"] = (reader.origin.agent,) if reader.origin.agent else ()
-        reader.add_hook({**given, "on": agent_event.on}, entry.where, keys=FIELDS, event=entry.event)
+        reader.add_hook({**given, "on": agent_event.on}, entry.where, keys={}, event=entry.event)
 
 
 def is_runnable(

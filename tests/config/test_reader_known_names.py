@@ -1,6 +1,6 @@
 import pytest
 
-from hookline.config.known_names import KnownNames
+from hookline.config.reader import KnownNames
 from hookline.text import quote, suggest
 
 WORDS = KnownNames(

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from hookline.conditions.condition import compile_condition
-from hookline.config.formats.agents.claude_code import parse_rule
+from hookline.config.formats.agent_specs import parse_rule
 
 
 def _runs(said: str, command: str, tool: str = "shell") -> bool:

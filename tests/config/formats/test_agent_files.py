@@ -2,7 +2,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from hookline.config.formats.agents import FILE_SPECS_BY_AGENT
+from hookline.config.formats.agent_specs import FILE_SPECS_BY_AGENT
 from hookline.model.dialect import AGENTS
 from hookline.model.hook import Hook, Layer
 

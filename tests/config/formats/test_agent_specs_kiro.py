@@ -140,3 +140,12 @@ def test_older_hook_for_no_file_and_no_tool_at_all_is_not_one_for_all_of_them(
 
     assert hooks == []
     assert 'hook "x" never runs' in problem
+
+
+@pytest.mark.parametrize(("key", "value"), [("files", 5), ("files", ["*.py"]), ("matcher", "write")])
+def test_keys_of_the_inner_objects_mean_nothing_beside_them(key: str, value: object, reads: Reads) -> None:
+    then = {"type": "runCommand", "command": "a"}
+    hooks, problems = _legacy(reads, when={"type": "fileEdited"}, then=then, **{key: value})
+
+    assert hooks == []
+    assert [f'unknown key "{key}"' in problem for problem in problems] == [True]

@@ -6,7 +6,7 @@ import pytest
 
 from hookline.config import edit
 from hookline.hosts import HOSTS
-from hookline.hosts.codex_approvals import codex_hash, find_approvals
+from hookline.hosts.acceptance import codex_hash, find_approvals
 from hookline.hosts.host import Scope
 from hookline.hosts.status import find_obstacles
 from tests.hosts.settings import around, put_in, take_out

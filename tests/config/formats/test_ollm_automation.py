@@ -6,7 +6,7 @@ import pytest
 from hookline.config import export, formats
 from hookline.config.document import Document, Severity
 from hookline.config.export import ExportTarget
-from hookline.config.formats import when_then
+from hookline.config.formats import ollm
 from hookline.config.reader import FileOrigin
 from hookline.kinds.command.command import WHITELIST
 from hookline.model.hook import Hook, Layer, Source
@@ -33,7 +33,7 @@ COMMAND = {"name": "Build", "when": {"type": "agentStop"}, "then": {"type": "run
 
 
 def _modernise(entry: object, origin: Make, document: Parse) -> dict[str, object]:
-    (hook,), problems = when_then.read(document(entry), origin=origin(source=Source.USER))
+    (hook,), problems = ollm.read(document(entry), origin=origin(source=Source.USER))
     assert problems == []
     target = ExportTarget(dialect="ollm-rpc", known_names=origin().known_names, alone=True)
     (written,) = export.write(hook, "modern", target).entries
@@ -79,14 +79,14 @@ def test_command_is_translated_too(document: Parse, origin: Make) -> None:
 def test_what_cannot_be_read_is_refused_with_a_reason(
     change: dict[str, object], message: str, document: Parse, origin: Make
 ) -> None:
-    hooks, problems = when_then.read(document({**LEGACY, **change}), origin=origin())
+    hooks, problems = ollm.read(document({**LEGACY, **change}), origin=origin())
 
     assert hooks == []
     assert message in "; ".join(problem.message for problem in problems)
 
 
 def test_half_a_hook_is_refused(document: Parse, origin: Make) -> None:
-    hooks, (problem,) = when_then.read(document({"name": "a", "when": {"type": "agentStop"}}), origin=origin())
+    hooks, (problem,) = ollm.read(document({"name": "a", "when": {"type": "agentStop"}}), origin=origin())
 
     assert hooks == []
     assert 'needs an object "then", got none' in problem.message
@@ -100,21 +100,21 @@ def test_both_forms_are_read_in_every_shape(shape: object, document: Parse, orig
 @pytest.mark.spec("D-20")
 def test_enabled_and_trusted_are_kept(document: Parse, origin: Make) -> None:
     entries = [{**MODERN, "enabled": False, "trusted": True}, {**LEGACY, "enabled": False}]
-    hooks, problems = when_then.read(document(entries), origin=origin(source=Source.USER))
+    hooks, problems = ollm.read(document(entries), origin=origin(source=Source.USER))
 
     assert problems == []
     assert [(hook.enabled, hook.trusted) for hook in hooks] == [(False, True), (False, None)]
 
 
 def test_event_may_have_the_name_that_another_system_has_for_it(document: Parse, origin: Make) -> None:
-    (hook,), problems = when_then.read(document({**LEGACY, "when": {"type": "SessionStart"}}), origin=origin())
+    (hook,), problems = ollm.read(document({**LEGACY, "when": {"type": "SessionStart"}}), origin=origin())
 
     assert (hook.on, problems) == (("session_start",), [])
 
 
 @pytest.mark.spec("D-05", "D-06")
 def test_definitions_become_hooks(document: Parse, origin: Make) -> None:
-    (lint, build), problems = when_then.read(document([LEGACY, COMMAND]), origin=origin())
+    (lint, build), problems = ollm.read(document([LEGACY, COMMAND]), origin=origin())
 
     assert problems == []
     assert lint == Hook(
@@ -148,7 +148,7 @@ def test_definitions_become_hooks(document: Parse, origin: Make) -> None:
 def test_hook_is_switched_off_and_trusted_as_it_says(
     entry: object, document: Parse, origin: Make, *, enabled: bool, trusted: bool | None
 ) -> None:
-    (hook,), _ = when_then.read(document(entry), origin=origin(source=Source.USER))
+    (hook,), _ = ollm.read(document(entry), origin=origin(source=Source.USER))
 
     assert (hook.enabled, hook.trusted) == (enabled, trusted)
 
@@ -167,7 +167,7 @@ def test_hook_is_switched_off_and_trusted_as_it_says(
 def test_other_programs_are_refused_when_the_file_is_read(
     command: str, reason: str, document: Parse, origin: Make
 ) -> None:
-    hooks, (problem,) = when_then.read(
+    hooks, (problem,) = ollm.read(
         document({**COMMAND, "then": {"type": "runCommand", "command": command}}), origin=origin()
     )
 
@@ -184,14 +184,14 @@ def test_patterns_at_an_event_without_files_are_reported_and_do_not_silence_the_
     document: Parse, origin: Make
 ) -> None:
     entry = {**LEGACY, "when": {"type": "agentStop", "patterns": ["*.ts"]}}
-    (hook,), (problem,) = when_then.read(document(entry), origin=origin())
+    (hook,), (problem,) = ollm.read(document(entry), origin=origin())
 
     assert hook.files == ()
     assert (problem.severity, "count at file events only" in problem.message) == (Severity.WARNING, True)
 
 
 def test_empty_patterns_are_no_patterns(document: Parse, origin: Make) -> None:
-    (hook,), problems = when_then.read(document({**MODERN, "filePatterns": []}), origin=origin())
+    (hook,), problems = ollm.read(document({**MODERN, "filePatterns": []}), origin=origin())
 
     assert (hook.files, problems) == ((), [])
 
@@ -199,7 +199,7 @@ def test_empty_patterns_are_no_patterns(document: Parse, origin: Make) -> None:
 def test_hooks_of_both_kinds_in_one_list_are_each_read_as_what_they_are(origin: Make) -> None:
     guard = {"id": "guard", "command": "node", "args": ["guard.js"], "event": "before_tool"}
     for shape in ([LEGACY, guard, COMMAND], {"hooks": [guard, LEGACY, COMMAND]}):
-        hooks, problems = formats.read(json.dumps(shape), origin=origin(), formats=("grouped", "when_then", "ollm"))
+        hooks, problems = formats.read(json.dumps(shape), origin=origin(), formats=("grouped", "ollm"))
 
         assert problems == []
         found = {hook.id: (hook.source_format, hook.dialect) for hook in hooks}
@@ -216,14 +216,14 @@ def test_trusted_is_a_wish_outside_the_persons_own_folders(
     source: Source, notes: int, document: Parse, origin: Make
 ) -> None:
     modern = {**MODERN, "trusted": True}
-    _, problems = when_then.read(document(modern), origin=origin(source=source))
+    _, problems = ollm.read(document(modern), origin=origin(source=source))
 
     assert sum(problem.severity is Severity.NOTE for problem in problems) == notes
 
 
 def test_command_at_a_file_event_is_refused(document: Parse, origin: Make) -> None:
     entry = {**COMMAND, "when": {"type": "fileEdited"}}
-    hooks, (problem,) = when_then.read(document([entry]), origin=origin())
+    hooks, (problem,) = ollm.read(document([entry]), origin=origin())
 
     assert hooks == []
     assert "runCommand is for agentStop and promptSubmit only" in problem.message
@@ -231,23 +231,8 @@ def test_command_at_a_file_event_is_refused(document: Parse, origin: Make) -> No
 
 def test_unknown_event_is_reported_with_the_nearest_name(document: Parse, origin: Make) -> None:
     entry = {**LEGACY, "when": {"type": "fileEditd"}}
-    hooks, problems = when_then.read(document([entry, 5, LEGACY]), origin=origin())
+    hooks, problems = ollm.read(document([entry, 5, LEGACY]), origin=origin())
 
     assert len(hooks) == 1
     assert [problem.line for problem in problems] == [5, 12]
     assert '(did you mean "fileEdited"?)' in problems[0].message
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (LEGACY, True),
-        ([MODERN], True),
-        ([MODERN, {"command": "x"}], False),
-        ({"command": "x"}, False),
-        ([], False),
-        (5, False),
-    ],
-)
-def test_the_shape_is_told_from_others(value: object, *, expected: bool) -> None:
-    assert when_then.matches(value) is expected

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from hookline.config.formats.agents.copilot_cli import pascal
+from hookline.config.formats.agent_specs import FILE_SPECS
 from hookline.model.hook import Hook
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]
@@ -78,8 +78,13 @@ def test_address_gets_the_variables_its_headers_may_name(reads: Reads) -> None:
 
 
 def test_other_spelling_of_an_event_is_its_name_in_claude_code() -> None:
-    assert [pascal(name) for name in ("preToolUse", "agentStop", "userPromptSubmitted")] == [
-        "PreToolUse",
-        "Stop",
+    events = FILE_SPECS["copilot-cli"].events
+
+    assert [name for name in events if name[0].isupper()][:5] == [
+        "SessionStart",
+        "SessionEnd",
         "UserPromptSubmit",
+        "Stop",
+        "ErrorOccurred",
     ]
+    assert events["Stop"] == events["agentStop"]
