@@ -17,13 +17,14 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.builtin._boundaries import Boundaries, find_boundaries
-from hookline.builtin._protected import (
+from hookline.builtin._boundaries import (
     ALL_IN_IT,
     ASKS_FOR_HELP,
     LOOSENING,
     OF_HOOKS,
+    Boundaries,
     expand_home,
+    find_boundaries,
     list_paths,
     show_path,
 )

@@ -19,13 +19,14 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import caller_context
-from hookline.builtin._boundaries import Boundaries, find_boundaries
-from hookline.builtin._protected import (
+from hookline.builtin._boundaries import (
     ALL_IN_IT,
     ASKS_FOR_HELP,
     LOOSENING,
     OF_HOOKS,
+    Boundaries,
     expand_home,
+    find_boundaries,
     list_paths,
     show_path,
 )

@@ -13,9 +13,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from hookline.builtin._json_log import MARKERS, make_folder
 from hookline.builtin._safe_git import is_harmless
 from hookline.builtin.catalogue import BuiltinScope, Judge, Options
+from hookline.builtin.logs import MARKERS, make_folder
 from hookline.config.keys import read_texts
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Verdict

@@ -10,8 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.debug.given_events import TIME, complete_event
-from hookline.debug.samples import TOOLS
+from hookline.debug.samples import TIME, TOOLS, complete_event
 from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade
 from hookline.errors import DialectError

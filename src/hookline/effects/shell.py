@@ -9,12 +9,13 @@ from typing import Any, Final
 from msgspec import structs
 
 from hookline.effects.effects import Effects, EffectsBuilder, Target, make_absolute
-from hookline.effects.patches import parse_changes
+from hookline.effects.event_paths import parse_changes
 from hookline.effects.patterns import add_url, find_urls
 from hookline.shell.program import Program
+from hookline.shell.programs import assign_roles
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Redirect, Word, cut_word
-from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, reads_code_from_stdin, walk_commands
+from hookline.shell.walk import ShellCommand, find_globs, find_tests, reads_code_from_stdin, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
 _COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.effects.effects import make_absolute
-from hookline.effects.patches import PatchPart, parse_parts
+from hookline.effects.event_paths import PatchPart, parse_parts
 from hookline.engine.merge import combine_verdicts
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName

@@ -22,9 +22,8 @@ from hookline.model.exchange import Sealed
 from hookline.model.hook import Hook
 from hookline.model.template_context import EFFECTS, event_context
 from hookline.model.verdict import Verdict
-from hookline.trust.file_cache import FileCache
-from hookline.trust.fingerprint import HookFingerprint, get_naming_root
-from hookline.trust.includes import expand_includes
+from hookline.trust.files_and_programs import FileCache
+from hookline.trust.fingerprint import HookFingerprint, expand_includes, get_naming_root
 
 logger: Final = logging.getLogger(__name__)
 

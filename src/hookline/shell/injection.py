@@ -14,9 +14,17 @@ from typing import Final, NoReturn
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
 from hookline.shell.program import Program, split_names
-from hookline.shell.programs import SHELLS, find_program, name_program
+from hookline.shell.programs import (
+    FD_ACTIONS,
+    FIND_ACTIONS,
+    SHELLS,
+    Arguments,
+    assign_roles,
+    find_program,
+    name_program,
+    read_arguments,
+)
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
     Compound,
@@ -39,7 +47,6 @@ from hookline.shell.templates import (
     TemplatePosition,
     replace_marks,
 )
-from hookline.shell.walk import assign_roles
 
 BACKTICKS: Final = Reason("stands inside backticks, which shells parse twice", "write $(…) instead of the backticks")
 HERE_DOCUMENT: Final = Reason(

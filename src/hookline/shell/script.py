@@ -148,6 +148,11 @@ class Script(Struct, frozen=True):
     comments: tuple[tuple[int, int], ...] = ()
 
 
+def script_of_words(words: tuple[str, ...]) -> Script:
+    """Return the script that consists of one command with exactly these words."""
+    return Script(steps=(ScriptStep(SimpleCommand(words=tuple(Word(text=word, raw=word) for word in words))),))
+
+
 def find_nodes(script: Script, *, in_place: bool = False) -> Iterator[SimpleCommand | Compound]:
     """Yield every simple and compound command as it is written, those of nested scripts and substitutions included.
 

@@ -13,9 +13,16 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
 from hookline.shell.program import Program, split_names
-from hookline.shell.programs import find_program, name_program
+from hookline.shell.programs import (
+    FD_ACTIONS,
+    FIND_ACTIONS,
+    Arguments,
+    assign_roles,
+    find_program,
+    name_program,
+    read_arguments,
+)
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
     Assignment,
@@ -64,6 +71,10 @@ _COMMAND_VARIABLES: Final = split_names(
 )
 # what git prints where a script starts at the top of a repository
 _GIT_FOLDERS: Final = {"--show-toplevel": ".", "--git-dir": ".git", "--git-common-dir": ".git"}
+
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
+# programs that start others without the variables they were given, or with others
+_OTHER_ENVIRONMENT: Final = frozenset({"env", "sudo", "doas", "su", "runuser", "pkexec", "systemd-run", "nix-shell"})
 
 
 class KnownValue(Struct, frozen=True):
@@ -818,27 +829,6 @@ class _Walker:
             context.folders = _go(context.folders, operands[0])
 
 
-def assign_roles(roles: Sequence[str], operands: Sequence[Word], *, scripted: bool = False) -> list[tuple[str, Word]]:
-    """Pair operands with their roles; with `scripted`, an option took the place of the first one."""
-    wanted = list(roles)
-    if scripted and wanted and wanted[0] in {"plain", "code"}:
-        wanted = wanted[1:]
-    starred = next((at for at, role in enumerate(wanted) if role.endswith("*")), None)
-    if starred is None:
-        return [(wanted[at] if at < len(wanted) else "plain", word) for at, word in enumerate(operands)]
-    before, role, after = wanted[:starred], wanted[starred][:-1], wanted[starred + 1 :]
-    last = len(operands) - len(after)
-    found: list[tuple[str, Word]] = []
-    for at, word in enumerate(operands):
-        if at < len(before):
-            found.append((before[at], word))
-        elif at >= last and after:
-            found.append((after[at - last] if last >= len(before) else role, word))
-        else:
-            found.append((role, word))
-    return found
-
-
 def reads_code_from_stdin(made: ShellCommand) -> bool:
     """Return whether an interpreter executes what it reads: it has no operand, or `-` as the first."""
     is_interpreter = made.row is not None and made.row.interpreter and not made.arguments.has_role("code", "module")
@@ -1005,3 +995,28 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
         groups = [[*rest[at : at + count], *[""] * count] for at in range(0, len(rest), count)]
         return "".join("".join(map("".join, zip(pieces, [*group[:count], ""], strict=True))) for group in groups)
     return None
+
+
+def list_pythons(walk: Walk) -> tuple[str, ...]:
+    """Return the programs that start Python, as they are written."""
+    return tuple(command.words[0].text for command in walk.commands if command.name == "python")
+
+
+def can_set_safe_path(walk: Walk) -> bool:
+    """Return whether PYTHONSAFEPATH keeps every Python from the folder it runs in, and none from a folder of its own.
+
+    Python that runs a script needs the folder of the script. Python without a script runs a module, code or its input.
+    """
+    for command in walk.commands:
+        is_assigned = any(one.name == _SAFE_PATH for one in command.assignments)
+        if is_assigned or any(_SAFE_PATH in word.text for word in command.words):
+            return False
+    pythons = [command for command in walk.commands if command.name == "python"]
+    for python in pythons:
+        arguments = python.arguments
+        runs_script = arguments.operands and arguments.operands[0].text != "-"
+        if runs_script and not arguments.has_role("code", "module"):
+            return False
+        if arguments.has("-E") or not _OTHER_ENVIRONMENT.isdisjoint(python.wrappers):
+            return False
+    return bool(pythons)

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.debug.given_events import complete_event
+from hookline.debug.samples import complete_event
 from hookline.errors import ConfigError
 from hookline.model.event import CUSTOM_PREFIX, EVENTS, Event, EventName, Session
 from hookline.model.names import known_events, resolve_events

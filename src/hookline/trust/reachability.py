@@ -22,11 +22,18 @@ from msgspec.structs import astuple, replace
 from hookline import caller_context
 from hookline.model.hook import Hook
 from hookline.model.workspace_paths import USER_SOURCES, is_inside
-from hookline.shell.programs import SHELLS, find_program
-from hookline.shell.pythons import can_set_safe_path, list_pythons, script_of_words
+from hookline.shell.programs import SHELLS, assign_roles, find_program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes
-from hookline.shell.walk import ShellCommand, Walk, assign_roles, find_globs, find_tests, walk_commands
+from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes, script_of_words
+from hookline.shell.walk import (
+    ShellCommand,
+    Walk,
+    can_set_safe_path,
+    find_globs,
+    find_tests,
+    list_pythons,
+    walk_commands,
+)
 
 LONGEST: Final = 65_536
 """The longest command that is analysed; a longer one is not read before it is approved."""

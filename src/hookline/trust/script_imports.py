@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from hookline.shell.reader import parse_script
 from hookline.shell.walk import walk_commands
-from hookline.trust.executables import LONGEST_SHEBANG, parse_shebang
+from hookline.trust.files_and_programs import LONGEST_SHEBANG, parse_shebang
 from hookline.trust.reachability import Started, list_started
 
 _LONGEST: Final = 1_048_576

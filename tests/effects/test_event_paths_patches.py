@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.effects.patches import PatchPart, parse_changes
+from hookline.effects.event_paths import PatchPart, parse_changes
 
 AGENTS = """*** Begin Patch
 *** Add File: new.py

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debug.resolve_program import ResolvedProgram, find_module, find_program
+from hookline.debug.explain import ResolvedProgram, find_module, find_program
 from hookline.model.hook import Hook
 
 
