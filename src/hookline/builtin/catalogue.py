@@ -271,6 +271,12 @@ def _find_secret(prompt: str) -> str:
 _CALLS: Final = (EventName.PERMISSION_REQUEST, EventName.BEFORE_TOOL)
 _STARTS: Final = (EventName.SETUP, EventName.SESSION_START)
 
+
+def _log(name: str, about: str, *on: EventName, make: str = "log_events") -> Builtin:
+    output = f"logs/{name}.jsonl"
+    return Builtin(name=name, about=about, on=on, parts=_call(f"logs:{make}"), options=_LOG, output=output)
+
+
 _TABLE: Final = (
     Builtin(
         name="read-only",
@@ -324,14 +330,7 @@ _TABLE: Final = (
         guards=True,
         options={"deny": _read_patterns, "secrets": keys.flag},
     ),
-    Builtin(
-        name="prompt-log",
-        about="logs every prompt",
-        on=(EventName.BEFORE_AGENT,),
-        parts=_call("logs:log_events"),
-        options=_LOG,
-        output="logs/prompt-log.jsonl",
-    ),
+    _log("prompt-log", "logs every prompt", EventName.BEFORE_AGENT),
     Builtin(
         name="rm-rf",
         about="denies deleting whole folders, except those that can be built again, such as node_modules",
@@ -348,37 +347,27 @@ _TABLE: Final = (
         guards=True,
         options={"files": keys.one_or_more_texts, "allow": keys.one_or_more_texts},
     ),
-    Builtin(
-        name="tool-log",
-        about="logs every tool call and its result",
-        on=(EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-        parts=_call("logs:log_events"),
-        options=_LOG,
-        output="logs/tool-log.jsonl",
+    _log("tool-log", "logs every tool call and its result", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    _log(
+        "error-log",
+        "logs every failure with its class: permission, not_found, timeout, network …",
+        EventName.TOOL_FAILED,
+        EventName.AFTER_TOOL,
+        EventName.ERROR,
+        make="log_errors",
     ),
-    Builtin(
-        name="error-log",
-        about="logs every failure with its class: permission, not_found, timeout, network …",
-        on=(EventName.TOOL_FAILED, EventName.AFTER_TOOL, EventName.ERROR),
-        parts=_call("logs:log_errors"),
-        options=_LOG,
-        output="logs/error-log.jsonl",
+    _log(
+        "permission-log",
+        "logs what you were asked to permit, and whether it only reads",
+        EventName.PERMISSION_REQUEST,
+        make="log_permissions",
     ),
-    Builtin(
-        name="permission-log",
-        about="logs what you were asked to permit, and whether it only reads",
-        on=(EventName.PERMISSION_REQUEST,),
-        parts=_call("logs:log_permissions"),
-        options=_LOG,
-        output="logs/permission-log.jsonl",
-    ),
-    Builtin(
-        name="skill-log",
-        about="logs which skills were used, with their parameters",
-        on=(EventName.SKILL_TRIGGER, EventName.BEFORE_TOOL),
-        parts=_call("logs:log_skills"),
-        options=_LOG,
-        output="logs/skill-log.jsonl",
+    _log(
+        "skill-log",
+        "logs which skills were used, with their parameters",
+        EventName.SKILL_TRIGGER,
+        EventName.BEFORE_TOOL,
+        make="log_skills",
     ),
     Builtin(
         name="transcript-backup",
@@ -396,13 +385,11 @@ _TABLE: Final = (
         options=_ANNOUNCEMENT,
         output="logs/completion.jsonl",
     ),
-    Builtin(
-        name="subagent-log",
-        about="logs when subagents start and stop, with their prompts and answers",
-        on=(EventName.SUBAGENT_START, EventName.SUBAGENT_STOP),
-        parts=_call("logs:log_events"),
-        options=_LOG,
-        output="logs/subagent-log.jsonl",
+    _log(
+        "subagent-log",
+        "logs when subagents start and stop, with their prompts and answers",
+        EventName.SUBAGENT_START,
+        EventName.SUBAGENT_STOP,
     ),
     Builtin(
         name="notification",

@@ -172,16 +172,6 @@ def _read_number(options: Options, key: str, default: int) -> int:
 _Describe = Callable[[Event], Mapping[str, object] | None]
 
 
-def log_events(_scope: BuiltinScope, options: Options) -> Judge:
-    """Return a hook that writes down every event."""
-    return _make_log(options, describe_event)
-
-
-def log_errors(_scope: BuiltinScope, options: Options) -> Judge:
-    """Return a hook that writes down failures, each with its class."""
-    return _make_log(options, describe_error)
-
-
 def log_permissions(scope: BuiltinScope, options: Options) -> Judge:
     """Return a hook that writes down what the user is asked to permit, and whether it only reads files of the project."""
 
@@ -192,11 +182,6 @@ def log_permissions(scope: BuiltinScope, options: Options) -> Judge:
         return {**describe_event(event), "read_only": is_read_only}
 
     return _make_log(options, describe)
-
-
-def log_skills(_scope: BuiltinScope, options: Options) -> Judge:
-    """Return a hook that writes down which skills are used: events of their own, or calls of a tool that starts one."""
-    return _make_log(options, describe_skill)
 
 
 def _make_log(options: Options, describe: _Describe) -> Judge:
@@ -250,6 +235,17 @@ def describe_skill(event: Event) -> Mapping[str, object] | None:
         return None
     parameters = {key: value for key, value in event.args.items() if key != "name"}
     return {"skill": event.args.get("name", ""), "parameters": parameters}
+
+
+def _make_factory(describe: _Describe) -> Callable[[BuiltinScope, Options], Judge]:
+    return lambda _scope, options: _make_log(options, describe)
+
+
+# hooks that write down every event; failures, each with its class; the skills that are used: events of their own, or
+# calls of a tool that starts one
+log_events: Final = _make_factory(describe_event)
+log_errors: Final = _make_factory(describe_error)
+log_skills: Final = _make_factory(describe_skill)
 
 
 # `session-summary`: what a session did, from the trace, and the removal of old files of built-in hooks

@@ -88,7 +88,9 @@ class SelfGuard:
         scope, effects = self._scope, find_effects(event)
         reason = _find_loosening(effects)
         if not reason and (what := _find_bypass_of_git(effects)):
-            reason = _find_git_reason(what, self._list_guarded())
+            ours = next((one for one, _ in self._list_guarded() if one.of_git and one.is_in_use()), None)
+            if ours is not None:
+                reason = f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}"
         if not reason and (effects.targets.get("writes") or effects.targets.get("deletes")):
             bounds = find_boundaries(event, root=scope.root, home=scope.home) or Boundaries("", scope.home, (os.sep,))
             reason = _find_reason(event, list(_list_changes(effects, bounds)), self._list_guarded(), bounds)
@@ -143,11 +145,6 @@ def _ends_or_removes(command: ShellCommand) -> bool:
     if command.name == "kill":
         return True
     return command.name in _REMOVERS and _FOUND_PROGRAM.search(_join_feeds(command)) is not None
-
-
-def _find_git_reason(what: str, guarded: Sequence[_Guarded]) -> str:
-    ours = next((one for one, _ in guarded if one.of_git and one.is_in_use()), None)
-    return f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}" if ours else ""
 
 
 def _find_bypass_of_git(effects: Effects) -> str:

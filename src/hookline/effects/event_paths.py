@@ -60,10 +60,16 @@ def _parse_agent_patch(text: str) -> list[PatchPart] | None:
     if (end and "***" in after) or "***" in text.partition(BEGIN)[0]:
         return None
     found: list[PatchPart] = []
+    # the rows of each file before and after
+    texts: list[tuple[list[str], list[str]]] = []
     for row in body.split("\n"):
-        bare = row.strip()
+        bare, sign = row.strip(), row[:1]
         # added and removed rows have a sign before them
-        if not bare.startswith("*** ") or row.startswith(("+", "-")):
+        if not bare.startswith("*** ") or sign in {"+", "-"}:
+            if texts and sign in {"-", " "}:
+                texts[-1][0].append(row[1:])
+            if texts and sign in {"+", " "}:
+                texts[-1][1].append(row[1:])
             continue
         header = _HEADER.fullmatch(bare)
         if header is None:
@@ -78,7 +84,11 @@ def _parse_agent_patch(text: str) -> list[PatchPart] | None:
             found[-1] = PatchPart("move", found[-1].path, path)
         else:
             found.append(PatchPart(_OP[word], path))
-    return found
+            texts.append(([], []))
+    return [
+        structs.replace(one, old="\n".join(old), new="\n".join(new))
+        for one, (old, new) in zip(found, texts, strict=True)
+    ]
 
 
 def _parse_unified(text: str) -> list[PatchPart] | None:
@@ -139,32 +149,6 @@ def _make_changes(old: str, new: str) -> list[PatchPart]:
     names = [name for one in files for name in (one, one.partition("/")[2] if not one.startswith("/") else "")]
     op = "add" if before == _NO_FILE else "delete" if after == _NO_FILE else "update"
     return [PatchPart(op, name) for name in dict.fromkeys(names) if name]
-
-
-def parse_parts(patch: str) -> tuple[PatchPart, ...] | None:
-    """Return every change of a patch with its texts; None when it cannot be read."""
-    changes = parse_changes(patch)
-    if changes is None or BEGIN not in patch:
-        return changes
-    # the rows before and after, file by file
-    found: list[tuple[list[str], list[str]]] = []
-    for row in patch.split("\n"):
-        sign, rest = row[:1], row[1:]
-        if sign not in {"+", "-"} and row.strip().startswith("*** "):
-            if row.strip().split(" ", 2)[1] in {"Add", "Update", "Delete"}:
-                found.append(([], []))
-        elif found and not row.startswith("@@"):
-            old, new = found[-1]
-            if sign in {"-", " "}:
-                old.append(rest)
-            if sign in {"+", " "}:
-                new.append(rest)
-    if len(found) != len(changes):
-        return changes
-    return tuple(
-        structs.replace(one, old="\n".join(old), new="\n".join(new))
-        for one, (old, new) in zip(changes, found, strict=True)
-    )
 
 
 # events

@@ -452,7 +452,7 @@ class _Judge:
             return
         for one in node.assignments:
             name = one.name.partition("[")[0]
-            yield from ((name, word) for word in (one.value, *one.values) if word is not None)
+            yield from ((name, word) for word in one.words)
         for word in node.words:
             assigned = _ASSIGNED.match(word.text)
             if assigned is not None:
@@ -541,8 +541,10 @@ class _Judge:
         for node in self.nodes:
             self.check_evaluations(node)
         self.check_script(self.script, is_fed=True)
-        if self.outer is None:
-            self.check_written_files()
+        for name, position in self.executed if self.outer is None and self.written else ():
+            if name in self.written or name == "*" or "*" in self.written:
+                subject = f'"{name}"' if name != "*" else "the file"
+                raise TemplateError(subject, WRITTEN, text=self.source.line, position=position)
 
     def check_evaluations(self, node: SimpleCommand | Compound) -> None:
         """Refuse values that the shell evaluates: in arithmetic, subscripts and some forms of `${…}`."""
@@ -588,7 +590,7 @@ class _Judge:
         self.check_redirects(node)
         if isinstance(node, SimpleCommand):
             for one in node.assignments:
-                for word in (one.value, *one.values) if one.value is not None else one.values:
+                for word in one.words:
                     self.check_assigned(one.name.partition("[")[0], self.view(word, is_split=False))
             declares = bool(node.words) and node.words[0].text in _PARSED_AGAIN
             for one in node.assignments if declares else ():
@@ -614,7 +616,7 @@ class _Judge:
 
     def list_inputs(self, node: SimpleCommand | Compound) -> list[Word]:
         inputs = [one for one in node.redirects if one.operator.startswith("<") and one.fd in {"", "0"}]
-        return [word for one in inputs for word in (one.target, one.body) if word is not None]
+        return [word for one in inputs for word in one.words]
 
     def check_redirects(self, node: SimpleCommand | Compound) -> None:
         for one in node.redirects:
@@ -980,12 +982,6 @@ class _Judge:
             return base
         is_any = _is_held(base) or not self.assigned.isdisjoint(_names_in(word.raw))
         return "*" if is_any else word.raw
-
-    def check_written_files(self) -> None:
-        for name, position in self.executed if self.written else ():
-            if name in self.written or name == "*" or "*" in self.written:
-                subject = f'"{name}"' if name != "*" else "the file"
-                raise TemplateError(subject, WRITTEN, text=self.source.line, position=position)
 
 
 def _names_in(text: str) -> set[str]:

@@ -286,10 +286,9 @@ class _Walker:
             return context
         inner = structs.replace(context)
         for one in redirects:
-            words = [word for word in (one.target, one.body) if word is not None]
-            made = self.words_inside(words, context)
+            made = self.words_inside(one.words, context)
             if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
-                inner.feeds = (*_find_sources(words, context), *made)
+                inner.feeds = (*_find_sources(one.words, context), *made)
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
@@ -317,7 +316,7 @@ class _Walker:
 
     def simple(self, node: SimpleCommand, context: _Context) -> None:
         start = len(self.commands)
-        assigned = [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
+        assigned = [word for one in node.assignments for word in one.words]
         words = [word for word in (*node.words, *assigned) if word.scripts]
         inside = {word.start: self.words_inside([word], context) for word in words}
         inner = self.apply_redirects(node.redirects, context)
@@ -326,9 +325,8 @@ class _Walker:
         if not node.words or declares:
             self.assign(node.assignments, context)
             for one in node.assignments:
-                values = [word for word in (one.value, *one.values) if word is not None]
-                made = [command for word in values for command in inside.get(word.start, ())]
-                context.sources[one.name] = (*made, *_find_sources(values, context))[-_MOST_FEEDS:]
+                made = [command for word in one.words for command in inside.get(word.start, ())]
+                context.sources[one.name] = (*made, *_find_sources(one.words, context))[-_MOST_FEEDS:]
         if not node.words:
             if redirects or len(self.commands) > start:
                 self.add(self.make((), inner, redirects=redirects))

@@ -24,7 +24,7 @@ from hookline.model.hook import Hook
 from hookline.model.workspace_paths import USER_SOURCES, is_inside
 from hookline.shell.programs import SHELLS, assign_roles, find_program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes, script_of_words
+from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes, list_words, script_of_words
 from hookline.shell.walk import (
     ShellCommand,
     Walk,
@@ -386,9 +386,7 @@ class _Analysis:
         for command in self.commands:
             words += command.words
             words += [given.value for given in command.arguments.options if given.value is not None]
-            words += [
-                one.target for one in command.redirects if one.target is not None and not _is_written(one.operator)
-            ]
+            words += [one.target for one in command.redirects if one.target and not _is_written(one.operator)]
         names = dict.fromkeys(chain(self.texts, *map(self._spell, words)))
         if self.doubts:
             names |= dict.fromkeys(self._list_pieces())
@@ -578,12 +576,7 @@ def _is_written(operator: str) -> bool:
 
 def _list_read_words(node: SimpleCommand | Compound) -> list[Word]:
     """Return the words of one command as they are written, but for the files that it only writes."""
-    words = list(node.words)
-    if isinstance(node, SimpleCommand):
-        words += [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
-    for one in node.redirects:
-        words += [word for word in (one.target, one.body) if word is not None and not _is_written(one.operator)]
-    return words
+    return list_words(replace(node, redirects=tuple(one for one in node.redirects if not _is_written(one.operator))))
 
 
 def _list_folder_options(command: ShellCommand) -> list[Word]:
@@ -605,7 +598,7 @@ def has_code(command: ShellCommand) -> bool:
     row, arguments = command.arguments.row, command.arguments
     if row is not None and row.style == "shell":
         return arguments.has("-c")
-    return any(given.option.role in {"code", "module"} for given in arguments.options)
+    return arguments.has_role("code", "module")
 
 
 def _imports_from_here(command: ShellCommand) -> bool:
