@@ -42,6 +42,16 @@ def test_code_and_modules_are_no_scripts(tmp_path: Path, line: str, monkeypatch:
     assert found(tmp_path, line).script == ""
 
 
+def test_value_of_an_option_is_no_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path / "node")
+    script(tmp_path / "app.js")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    found_program = found(tmp_path, "node --conditions development --title x app.js")
+
+    assert found_program == ResolvedProgram(program=f"{tmp_path}/node", script=f"{tmp_path}/app.js")
+
+
 def test_program_that_is_not_on_the_path_is_trouble_but_for_a_shell(tmp_path: Path) -> None:
     assert found(tmp_path, "no-such-program x").trouble == 'program "no-such-program" not found on PATH'
     assert found(tmp_path, "export X", shell=True).trouble == ""

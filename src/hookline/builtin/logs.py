@@ -46,8 +46,8 @@ class JsonLog:
 
     def __init__(self, options: Options) -> None:
         self.path = Path(str(options["path"]))
-        self._max_size = _read_number(options, "max_size", MAX_SIZE)
-        self._keep = _read_number(options, "keep", KEPT)
+        self._max_size = read_number(options, "max_size", MAX_SIZE)
+        self._keep = read_number(options, "keep", KEPT)
 
     def write(self, event: Event, fields: Mapping[str, object]) -> None:
         """Append one record about an event in one write.
@@ -120,20 +120,18 @@ def make_folder(folder: Path) -> None:
             part.mkdir(mode=0o700, exist_ok=True)
 
 
-class _lock:  # noqa: N801 - used as a function
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
     """Hold a lock on a file; where the system has none, another process may do the same at the same time."""
-
-    def __init__(self, path: Path) -> None:
-        self._handle = open_private(path)
-
-    def __enter__(self) -> None:
+    handle = open_private(path)
+    try:
         with suppress(ImportError, OSError):
             import fcntl  # noqa: PLC0415 - Windows has none
 
-            fcntl.flock(self._handle, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def clean(value: object, *, name: str = "", depth: int = _DEEPEST) -> object:
@@ -161,7 +159,8 @@ def _clean_text(text: str, name: str) -> str:
     return masked if len(text) <= _LONGEST else f"{masked[:_LONGEST]}… ({len(text)} characters)"
 
 
-def _read_number(options: Options, key: str, default: int) -> int:
+def read_number(options: Options, key: str, default: int) -> int:
+    """Return an option that is a number."""
     value = options.get(key)
     return value if isinstance(value, int) else default
 
@@ -258,11 +257,11 @@ _MOST_ROWS: Final = 50
 
 def make_summary(scope: BuiltinScope, options: Options) -> Judge:
     """Return the hook."""
-    log, days = JsonLog(options), options.get("days", _DAYS)
+    log, days = JsonLog(options), read_number(options, "days", _DAYS)
 
     def save(event: Event) -> None:
         log.write(event, {"reason": event.data.get("reason"), **summarise_session(Path(scope.data), event)})
-        remove_old(Path(scope.data), older_than=time() - _DAY * (days if isinstance(days, int) else _DAYS))
+        remove_old(Path(scope.data), older_than=time() - _DAY * days)
 
     async def judge(event: Event) -> None:
         # in a thread: a long session must not delay other calls
@@ -322,14 +321,14 @@ _ENDING: Final = ".gz"
 
 def make_backup(_scope: BuiltinScope, options: Options) -> Judge:
     """Return the hook."""
-    folder, keep = Path(str(options["path"])), options.get("keep", _KEPT)
+    folder, keep = Path(str(options["path"])), read_number(options, "keep", _KEPT)
 
     def save(event: Event) -> Verdict | None:
         written = _copy_file(event, folder) or _write_messages(event, folder)
         if written is None:
             return None
         # their names sort by time
-        for old in sorted(folder.glob(f"*{_ENDING}"), reverse=True)[keep if isinstance(keep, int) else _KEPT :]:
+        for old in sorted(folder.glob(f"*{_ENDING}"), reverse=True)[keep:]:
             old.unlink(missing_ok=True)
         return Verdict(metadata={"backup": str(written)})
 

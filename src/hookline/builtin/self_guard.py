@@ -93,7 +93,7 @@ class SelfGuard:
                 reason = f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}"
         if not reason and (effects.targets.get("writes") or effects.targets.get("deletes")):
             bounds = find_boundaries(event, root=scope.root, home=scope.home) or Boundaries("", scope.home, (os.sep,))
-            reason = _find_reason(event, list(_list_changes(effects, bounds)), self._list_guarded(), bounds)
+            reason = _find_reason(event, _list_changes(effects, bounds), self._list_guarded(), bounds)
         return Verdict.deny(f"self-guard: {reason}; {_OFF}") if reason else None
 
     def _list_guarded(self) -> tuple["_Guarded", ...]:
@@ -192,13 +192,10 @@ def _list_own(scope: BuiltinScope) -> Iterator[GuardedPath]:
                     yield GuardedPath(path=path, about=about, mend=mend, of_project=True, only_deletes=True)
 
 
-def _list_changes(effects: Effects, bounds: Boundaries) -> Iterator[_PathChange]:
-    deleted = effects.targets.get("deletes", ())
-    for target in deleted:
-        yield _make_change(target, bounds, is_delete=True)
-    for target in effects.targets.get("writes", ()):
-        if target not in deleted:
-            yield _make_change(target, bounds, is_delete=False)
+def _list_changes(effects: Effects, bounds: Boundaries) -> list[_PathChange]:
+    deleted, written = (effects.targets.get(kind, ()) for kind in ("deletes", "writes"))
+    changes = [_make_change(target, bounds, is_delete=True) for target in deleted]
+    return changes + [_make_change(target, bounds, is_delete=False) for target in written if target not in deleted]
 
 
 def _make_change(target: Target, bounds: Boundaries, *, is_delete: bool) -> _PathChange:

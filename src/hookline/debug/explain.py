@@ -8,12 +8,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import UNSET, Struct
 
@@ -21,24 +20,24 @@ from hookline import json_codec
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
+from hookline.files import read_regular_file
 from hookline.kinds.python import Python
 from hookline.model.event import Event
 from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook, Layer, Source, describe_actions
 from hookline.model.plan import Gate, Skip
 from hookline.model.record import Record, Step
+from hookline.shell.programs import find_program as find_row
+from hookline.shell.programs import read_arguments
+from hookline.shell.script import Word
 from hookline.text import redact, suggest
+from hookline.trust.files_and_programs import LONGEST_SHEBANG, parse_shebang
 from hookline.trust.policy import TrustStatus
 
 # the program, script or module that a hook would start
 
-# programs whose first argument is a script, unless one of the options in _CODE comes first
-_INTERPRETER: Final = re.compile(r"(?:(?:ba|da|z|k)?sh|python[\d.]*|node|nodejs|deno|bun|ruby|perl|php)(?:\.exe)?")
-_CODE: Final = frozenset({"-c", "-e", "-m", "-p", "--eval", "--print"})
 # a line with any of these needs a shell to be resolved
 _SHELL_SYNTAX: Final = re.compile(r"[;&|`$(){}\[\]<>*?~#=\n]")
-_SHEBANG: Final = b"#!"
-_LONGEST_LINE: Final = 512
 
 # a module with one of these may define any name
 _IS_OPEN: Final = frozenset({"*", "__getattr__", "globals", "exec", "vars", "setattr"})
@@ -136,21 +135,20 @@ def _list_names(tree: ast.Module) -> set[str]:
 
 def _find_script(words: list[str], folder: str) -> str:
     """Return the script that an interpreter would run; empty if it runs something else."""
-    name = words[0].rpartition("/")[2]
-    if not _INTERPRETER.fullmatch(name):
+    row = find_row(words[0])
+    if row is None or not row.interpreter:
         return ""
-    for word in words[1:]:
-        if word in _CODE:
-            return ""
-        if not word.startswith("-"):
-            return os.path.join(folder, word)  # noqa: PTH118 - words of strangers
-    return ""
+    arguments = read_arguments(row, [Word(word, word) for word in words[1:]])
+    if not arguments.operands or arguments.has("-c") or arguments.has_role("code", "module"):
+        return ""
+    return os.path.join(folder, arguments.operands[0].text)  # noqa: PTH118 - words of strangers
 
 
 def _find_trouble(program: str, script: str) -> str:
     # unlike the methods of Path, these never raise
     exists, is_folder, is_file = os.path.exists, os.path.isdir, os.path.isfile
-    interpreter = _find_interpreter(program) if is_file(program) else ""
+    interpreters = parse_shebang(read_regular_file(program, LONGEST_SHEBANG) or b"")
+    interpreter = interpreters[-1] if interpreters else ""
     objections = (
         (not exists(program), f"program {program} does not exist"),
         (is_folder(program), f"program {program} is a folder"),
@@ -171,35 +169,18 @@ def _can_access(path: str, mode: int) -> bool:
         return False
 
 
-def _find_interpreter(program: str) -> str:
-    """Return the interpreter in the first line of a script; X of `/usr/bin/env X`."""
-    try:
-        with open(program, "rb") as file:  # noqa: PTH123 - words of strangers
-            line = file.readline(_LONGEST_LINE)
-    except (OSError, ValueError):
-        return ""
-    if not line.startswith(_SHEBANG):
-        return ""
-    words = line.removeprefix(_SHEBANG).decode("utf-8", "replace").split()
-    if words and words[0].rpartition("/")[2] == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else ""
-
-
 # gates
 
 # kinds that start something that may be missing, and what to report if that cannot be checked
-_UNCHECKED: Final = MappingProxyType(
-    {"command": "the shell looks for what its line names", "python": "an installed module"}
-)
+_UNCHECKED: Final = {"command": "the shell looks for what its line names", "python": "an installed module"}
+_TRUST_REASONS: Final = {
+    TrustStatus.TRUSTED: "needs no approval: it is yours, or you trust this workspace",
+    TrustStatus.APPROVED: "approved as it is now",
+    TrustStatus.ONCE: "approved for this once",
+}
 
-_TRUST_REASONS: Final = MappingProxyType(
-    {
-        TrustStatus.TRUSTED: "needs no approval: it is yours, or you trust this workspace",
-        TrustStatus.APPROVED: "approved as it is now",
-        TrustStatus.ONCE: "approved for this once",
-    }
-)
+
+_Result = TypeVar("_Result")
 
 
 class GateAnswer(Struct, frozen=True):
@@ -231,11 +212,15 @@ class Explanation(Struct, frozen=True, kw_only=True):
 def explain(hook: Hook, event: Event, *, engine: Engine) -> Explanation:
     """Check every gate, also those behind a closed one."""
     if hook.facts:
-        # in a thread: the caller may have a running event loop
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            event = pool.submit(asyncio.run, engine.runner.gather_facts(hook.facts, event)).result()
+        event = _run_in_thread(engine.runner.gather_facts(hook.facts, event))
     answers = tuple(answer for gate in GATES for answer in gate(hook, event, engine))
     return Explanation(hook=hook, event=event, gates=answers)
+
+
+def _run_in_thread(awaited: Coroutine[object, object, _Result]) -> _Result:
+    # the caller may have a running event loop
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, awaited).result()
 
 
 def uses_shell(hook: Hook) -> bool:
@@ -275,9 +260,7 @@ def _check_needs(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswe
     if engine.trust.reason_denied(hook, cwd=event.cwd):
         yield GateAnswer("needs", passed=True, reason="looked at once it is trusted")
         return
-    # in a thread: the caller may have a running event loop
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        missing = pool.submit(asyncio.run, engine.admission.missing(hook, event)).result()
+    missing = _run_in_thread(engine.admission.missing(hook, event))
     yield GateAnswer("needs", not missing, missing or "everything it needs is there")
 
 

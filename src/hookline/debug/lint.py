@@ -351,15 +351,7 @@ def _join(names: Iterable[str]) -> str:
 
 # A new check is a function and a row here.
 CHECKS: Final[Sequence[Callable[[Hook, Engine], Iterator[tuple[Weight, str]]]]] = (
-    *(
-        _check_start,
-        _check_matcher,
-        _check_commands,
-        _check_paths,
-        _check_condition_names,
-        _check_decision,
-        _check_templates,
-    ),
-    *(_check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
+    *(_check_start, _check_matcher, _check_commands, _check_paths, _check_condition_names, _check_decision),
+    *(_check_templates, _check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
     *(_check_approval, _check_shell_programs, _check_process),
 )

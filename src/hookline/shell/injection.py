@@ -737,14 +737,7 @@ class _Judge:
             if is_code:
                 self.keep_out((value,), _reason_program_text(name))
                 is_stdin |= value.text in _STDIN_FILES
-            if option.role == "script":
-                self.note_executed(value)
-            elif option.role == "shell":
-                self.check_text(value, (), language="sh")
-            elif option.role == "name":
-                self.check_name(name, value)
-            elif option.role == "arithmetic":
-                self.check_arithmetic(value)
+            self.check_role(name, option.role, value)
             has_code |= option.role in {"code", "module"} or option.name in last.scripted
             has_code |= row.reads_code and is_code
         stray = next((one for one in arguments.strays if not _is_held(one)), None)
@@ -783,24 +776,30 @@ class _Judge:
             if role in _CODE_ROLES or is_first or "*" in evaluates:
                 self.keep_out((word,), _reason_program_text(name))
                 is_stdin |= role == "script" and word.text in _STDIN_FILES
-            if role == "script":
-                self.note_executed(word)
-            elif role == "shell":
-                self.check_text(word, (), language="sh")
-            elif role == "name":
-                if name not in _DECLARING or not _ASSIGNED.match(word.text):
-                    self.check_name(name, word)
-                elif name in _PARSED_AGAIN:
-                    self.keep_out((word,), LIST)
-            elif role == "arithmetic":
-                self.check_arithmetic(word)
-            elif role in {"writes", "into", "moves"} or last.in_place:
+            if not self.check_role(name, role, word) and (role in {"writes", "into", "moves"} or last.in_place):
                 self.note_written(word)
             is_open = arguments.dashes is None or number <= arguments.dashes
             is_behind = (last.stops or row.interpreter) and number > 1 and not is_scripted
             if is_open and not is_behind and (last.wraps or _is_guarded(row, last)) and _leads(word.text):
                 self.refuse(word.text, _reason_option(spelled))
         return is_stdin
+
+    def check_role(self, name: str, role: str, word: Word) -> bool:
+        """Judge a word that is executed or evaluated; return whether it is one."""
+        match role:
+            case "script":
+                self.note_executed(word)
+            case "shell":
+                self.check_text(word, (), language="sh")
+            case "name" if name in _DECLARING and _ASSIGNED.match(word.text):
+                self.keep_out((word,) if name in _PARSED_AGAIN else (), LIST)
+            case "name":
+                self.check_name(name, word)
+            case "arithmetic":
+                self.check_arithmetic(word)
+            case _:
+                return False
+        return True
 
     def check_wrapped(self, name: str, arguments: Arguments, *, node: SimpleCommand, is_fed: bool) -> None:
         """Judge the command that a wrapper starts, or the text that it gives to a shell."""

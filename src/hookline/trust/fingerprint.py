@@ -27,6 +27,7 @@ from hookline.model.workspace_paths import (
     without_folders,
     workspace_roots,
 )
+from hookline.shell.program import split_names
 from hookline.trust.files_and_programs import (
     LONGEST_SHEBANG,
     SETTLED,
@@ -187,24 +188,9 @@ def _compile(pattern: str) -> _Parts:
 
 # Where a hook is defined, its name and whether it is enabled is not what it does: a comment above it, or another file
 # loaded before it, must not need a new approval. Warm or not, the same bytes run. A test beside it runs nothing but the hook.
-_NOT_COVERED: Final = frozenset(
-    {
-        *(
-            "id",
-            "enabled",
-            "call",
-            "undo_call",
-            "layer",
-            "root",
-            "run_by",
-            "platforms",
-            "warm",
-            "default_sandbox",
-            "tests",
-            "model_url",
-        ),
-        *("source_path", "source_line", "source_format", "source_pointer"),
-    }
+_NOT_COVERED: Final = split_names(
+    "id enabled call undo_call layer root run_by platforms warm default_sandbox tests model_url"
+    " source_path source_line source_format source_pointer"
 )
 # defaults are left out, so that a field that a later version adds needs no new approval
 _DEFAULTS: Final = msgspec.structs.asdict(Hook(id="", kind="none"))
@@ -214,7 +200,7 @@ _PYTHON_VERSION: Final = re.compile(r"python3\.(\d+)[a-z]*$")
 _SAFE_PATH_SINCE: Final = 11
 _MOST_FILES: Final = 4_000
 _LARGEST: Final = 64 * 1024 * 1024
-_SCRIPT_ENDINGS: Final = frozenset({".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".bash", ".rb", ".pl", ".php", ".lua"})
+_SCRIPT_ENDINGS: Final = split_names(".js .mjs .cjs .ts .py .sh .bash .rb .pl .php .lua")
 
 
 States = tuple[tuple[str, FileState | None], ...]

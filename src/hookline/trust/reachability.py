@@ -22,6 +22,7 @@ from msgspec.structs import astuple, replace
 from hookline import caller_context
 from hookline.model.hook import Hook
 from hookline.model.workspace_paths import USER_SOURCES, is_inside
+from hookline.shell.program import split_names
 from hookline.shell.programs import SHELLS, assign_roles, find_program
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes, list_words, script_of_words
@@ -84,11 +85,9 @@ _SCRIPT_ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 # variables that make a program load code before its own
-_LOADING: Final = frozenset(
-    {
-        *("BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "LUA_INIT", "BUN_OPTIONS"),
-        *("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "JAVA_TOOL_OPTIONS", "MAKEFILES", "GIT_CONFIG_GLOBAL"),
-    }
+_LOADING: Final = split_names(
+    "BASH_ENV ENV NODE_OPTIONS PYTHONSTARTUP PERL5OPT RUBYOPT LUA_INIT BUN_OPTIONS LD_PRELOAD LD_AUDIT"
+    " DYLD_INSERT_LIBRARIES JAVA_TOOL_OPTIONS MAKEFILES GIT_CONFIG_GLOBAL"
 )
 # those of them that hook processes inherit
 _LOADING_INHERITED: Final = ("NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "MAKEFILES")
@@ -111,11 +110,8 @@ _FOLDER_OPTIONS: Final = frozenset({"-C", "--chdir", "--directory", "--cwd", "--
 _EXECUTED: Final = "script"
 # rows of the table that a shell does not look up on the search path
 _BUILTIN_STYLES: Final = frozenset({"builtin", "source", "command"})
-BUILTINS: Final = frozenset(
-    {
-        *("echo", "printf", "test", "[", "[[", "true", "false", ":", "pwd", "kill", "cd", "pushd", "popd", "eval"),
-        *("exec", "trap", "let", "type", "time", "builtin", "command", "source", "."),
-    }
+BUILTINS: Final = split_names(
+    "echo printf test [ [[ true false : pwd kill cd pushd popd eval exec trap let type time builtin command source ."
 )
 """Names that every shell answers by itself, though most systems have a program of the same name."""
 _SHELL_NAMES: Final = SHELLS | BUILTINS
