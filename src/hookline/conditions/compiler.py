@@ -342,29 +342,21 @@ def _compile_name(node: Name, _text: str) -> Evaluate:
     return evaluate
 
 
-def _compile_select(node: Select, text: str) -> Evaluate:
+def _compile_field(node: Select | Has, text: str) -> Evaluate:
     of, field, where = compile_node(node.of, text), node.field, spell_path(node.of) or "it"
+    is_question = isinstance(node, Has)
 
     def evaluate(scope: Scope) -> object:
         value = of(scope)
         if not is_map(value):
-            raise ConditionError(f'{where} is {with_article(kind_of(value))} and has no "{field}"')
+            lacks = "no fields" if is_question else f'no "{field}"'
+            raise ConditionError(f"{where} is {with_article(kind_of(value))} and has {lacks}")
+        if is_question:
+            return field in value
         try:
             return value[field]
         except KeyError:
             raise MissingValueError(f'{where} has no "{field}"{suggest_name(field, value)}') from None
-
-    return evaluate
-
-
-def _compile_has(node: Has, text: str) -> Evaluate:
-    of, field, where = compile_node(node.of, text), node.field, spell_path(node.of) or "it"
-
-    def evaluate(scope: Scope) -> object:
-        value = of(scope)
-        if is_map(value):
-            return field in value
-        raise ConditionError(f"{where} is {with_article(kind_of(value))} and has no fields")
 
     return evaluate
 
@@ -572,8 +564,8 @@ _BINARY: Final[Mapping[str, Callable[[object, object], object]]] = {
 _COMPILERS: Final[Mapping[type, Callable[[Any, str], Evaluate]]] = {
     Literal: _compile_literal,
     Name: _compile_name,
-    Select: _compile_select,
-    Has: _compile_has,
+    Select: _compile_field,
+    Has: _compile_field,
     Index: _compile_index,
     Operation: _compile_operation,
     Chain: _compile_chain,
