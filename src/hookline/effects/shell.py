@@ -173,6 +173,10 @@ class _CommandReader:
         if command.is_remote:
             return
         self.add_options()
+        if command.row.style == "git" and any(
+            not value.is_literal or _GIT_CONFIG.match(value.text) for value in self.values("-c")
+        ):
+            self.leave_open("runs")
         style = _STYLES.get(last.style) or _STYLES.get(command.row.style) or _CommandReader.add_operands
         instead = (roles for options, roles in last.instead.items() if self.has(*options.split()))
         if (roles := next(instead, None)) is not None:
@@ -653,13 +657,6 @@ def _compress(reader: _CommandReader) -> None:
     reader.touch("writes" if reader.has("--keep") else "deletes", *reader.operands)
 
 
-def _git(reader: _CommandReader) -> None:
-    for value in reader.values("-c"):
-        if not value.is_literal or _GIT_CONFIG.match(value.text):
-            reader.leave_open("runs")
-    reader.add_operands()
-
-
 def _git_config(reader: _CommandReader) -> None:
     asks = reader.has("--get", "--get-all", "--get-regexp", "--list", "--get-urlmatch")
     reads_only = asks or len(reader.operands) < 2
@@ -668,12 +665,7 @@ def _git_config(reader: _CommandReader) -> None:
         reader.touch("writes", Word("~/.gitconfig", "~/.gitconfig", is_home=True))
     if reader.has("--system") and not reads_only:
         reader.touch("writes", Word("/etc/gitconfig", "/etc/gitconfig"))
-    _git(reader)
-
-
-def _git_restore(reader: _CommandReader) -> None:
-    if not reader.has("--staged") or reader.has("--worktree"):
-        reader.add_operands()
+    reader.add_operands()
 
 
 def _worktree(reader: _CommandReader) -> None:
@@ -780,9 +772,7 @@ _STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = {
     "jq": _jq,
     "remote-copy": _remote_copy,
     "compress": _compress,
-    "git": _git,
     "git-config": _git_config,
-    "git-restore": _git_restore,
     "git-apply": _git_apply,
     "worktree": _worktree,
     "apply_patch": _patch_tool,
