@@ -113,11 +113,11 @@ async def _gather_facts(wanted: Collection[str], event: Event) -> Mapping[str, o
 def _condition(text: str) -> Condition:
     """Compile a condition with our subset of CEL, and with the full library where that is not enough."""
     # not at the top: most hooks have no condition
-    from hookline.conditions.condition import compile_condition  # noqa: PLC0415
+    from hookline.conditions.compiler import PolicyCondition  # noqa: PLC0415
     from hookline.conditions.parser import BeyondError  # noqa: PLC0415
 
     try:
-        return compile_condition(text)
+        return PolicyCondition(text)
     except BeyondError as problem:
         from hookline.config.full_cel import compile_with_cel  # noqa: PLC0415 - a large optional library
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from cel_expr_python import cel  # type: ignore[import-untyped]
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.engine.components import Condition
 from hookline.model.event import Event, EventName
 from hookline.model.templates import event_context
@@ -51,7 +51,7 @@ def asking(condition: Condition | Callable[[Mapping[str, object]], bool]) -> Cal
 async def reading(times: int) -> None:
     """Read the same condition often."""
     for _ in range(times):
-        compile_condition(TEXT)
+        PolicyCondition(TEXT)
 
 
 async def measure() -> Sequence[Section]:
@@ -65,9 +65,9 @@ async def measure() -> Sequence[Section]:
 
     candidates = {
         FLOOR: asking(python),
-        OURS: asking(compile_condition(TEXT)),
-        PATTERN: asking(compile_condition(r'args.command.matches(r"\brm\s+-[a-z]*r")')),
-        LOOP: asking(compile_condition('args.paths.exists(path, path.startsWith("src/"))')),
+        OURS: asking(PolicyCondition(TEXT)),
+        PATTERN: asking(PolicyCondition(r'args.command.matches(r"\brm\s+-[a-z]*r")')),
+        LOOP: asking(PolicyCondition('args.paths.exists(path, path.startsWith("src/"))')),
         THEIRS: official,
         READ: reading,
     }

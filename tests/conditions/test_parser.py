@@ -1,7 +1,18 @@
 import pytest
 
-from hookline.conditions.ast import DEEPEST, Chain, Literal, Name, Node, Operation, Select, list_children, spell_path
-from hookline.conditions.parser import BeyondError, parse
+from hookline.conditions.parser import (
+    DEEPEST,
+    BeyondError,
+    Chain,
+    Literal,
+    Name,
+    Node,
+    Operation,
+    Select,
+    list_children,
+    parse,
+    spell_path,
+)
 from hookline.errors import ConfigError
 
 

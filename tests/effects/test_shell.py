@@ -390,3 +390,25 @@ def test_folder_of_the_call_counts() -> None:
 def test_line_for_another_language_or_a_running_program_may_do_anything() -> None:
     assert done("shell", command="ls", session="1").opaque
     assert done("shell", command="ls", native="PowerShell").opaque
+
+
+@each(
+    "command",
+    [
+        "git {} status",
+        "git {} restore x",
+        "git {} apply x",
+        "git {} rm --cached x",
+        "git {} worktree list",
+        "git {} config -l",
+    ],
+)
+def test_setting_that_names_a_program_for_git_may_run_it_whatever_the_subcommand(command: str) -> None:
+    assert "runs" in line(command.format("-c core.fsmonitor=x")).unknown
+    assert line(command.format("-c user.name=x")).unknown == line(command.format("--no-pager")).unknown
+
+
+def test_what_is_restored_in_the_index_only_is_no_file_that_is_written() -> None:
+    assert line("git restore --staged x").writes == ()
+    assert line("git restore -S -W x").writes == ("/p/x",)
+    assert line("git restore x").writes == ("/p/x",)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hookline.sources.file_changes import LARGEST, ContentCache, diff, read_content
-from hookline.trust.file_cache import decode_text
+from hookline.trust.files_and_programs import decode_text
 
 
 def test_what_a_file_said_is_remembered() -> None:

@@ -26,8 +26,8 @@ from hookline.effects.shell import read_line
 from hookline.model.event import Event
 from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import is_inside
-from hookline.shell.options import Arguments, GivenOption, read_arguments
 from hookline.shell.program import Program, split_names
+from hookline.shell.programs import Arguments, GivenOption, read_arguments
 from hookline.shell.read_only import READERS, VERSION_OPTIONS
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Compound, Node, Pipeline, Redirect, Script, SimpleCommand, Word

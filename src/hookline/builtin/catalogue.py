@@ -20,8 +20,9 @@ from hookline.effects.event_paths import WRITERS
 from hookline.errors import ConfigError
 from hookline.model.event import Event, EventName
 from hookline.model.hook import INVALID, Hook, Layer, OnError, Priority, Source
+from hookline.model.verdict import Verdict
 from hookline.model.workspace_paths import is_inside
-from hookline.text import quote, suggest
+from hookline.text import MASK, quote, redact, sanitize, suggest
 
 PREFIX: Final = "builtin:"
 # tools whose arguments say which files they change
@@ -185,7 +186,7 @@ def _announce(message: str) -> Callable[[BuiltinScope, Options], Mapping[str, Fi
 
     def parts(scope: BuiltinScope, options: Options) -> Mapping[str, Fields]:
         text = str(options.get("message", message))
-        made: dict[str, Fields] = {"": {"call": _load("event_logs:log_events", scope, options)}}
+        made: dict[str, Fields] = {"": {"call": _load("logs:log_events", scope, options)}}
         for way in _PARTS:
             if options.get(way, way == "desktop"):
                 given = {**options, "message": text}
@@ -230,8 +231,51 @@ def _deny_env_files(_scope: BuiltinScope, options: Options) -> Mapping[str, Fiel
     return {"": {"reads": files, "deny": deny}, "writes": {"writes": files, "deny": deny}}
 
 
+_LONGEST_SHOWN: Final = 80
+
+
+def _filter_prompts(_scope: BuiltinScope, options: Options) -> Mapping[str, Fields]:
+    patterns = [compile_regex(pattern) for pattern in keys.read_texts(options, "deny")]
+
+    def judge(event: Event) -> Verdict | None:
+        prompt = event.data.get("prompt")
+        if not isinstance(prompt, str):
+            return None
+        if options.get("secrets", True) and (secret := _find_secret(prompt)):
+            return Verdict.deny(
+                f"prompt-filter: the prompt was not sent, because it has what looks like a secret: {secret}; take it "
+                "out, or name the variable or the file that holds it"
+            )
+        for number, regex in enumerate(patterns, 1):
+            if regex.matches(prompt):
+                # the pattern is not shown: it may be what must not be sent
+                return Verdict.deny(
+                    f"prompt-filter: the prompt was not sent: pattern {number} of your settings forbids it"
+                )
+        return None
+
+    return {"": {"call": judge}}
+
+
+def _find_secret(prompt: str) -> str:
+    """Return the place of the first secret in a text, masked; empty where there is none."""
+    masked = redact(prompt)
+    if masked == prompt:
+        return ""
+    # a mask that was there before is no secret
+    line = next((line for line in masked.splitlines() if MASK in line), masked)
+    at = line.find(MASK)
+    return sanitize(line[max(at - _LONGEST_SHOWN // 2, 0) : at + len(MASK)], longest=_LONGEST_SHOWN + len(MASK))
+
+
 _CALLS: Final = (EventName.PERMISSION_REQUEST, EventName.BEFORE_TOOL)
 _STARTS: Final = (EventName.SETUP, EventName.SESSION_START)
+
+
+def _log(name: str, about: str, *on: EventName, make: str = "log_events") -> Builtin:
+    output = f"logs/{name}.jsonl"
+    return Builtin(name=name, about=about, on=on, parts=_call(f"logs:{make}"), options=_LOG, output=output)
+
 
 _TABLE: Final = (
     Builtin(
@@ -274,7 +318,7 @@ _TABLE: Final = (
         name="session-summary",
         about="logs what a session ran, changed and was denied, and removes old logs and backups",
         on=(EventName.SESSION_END,),
-        parts=_call("session_summary:make_summary"),
+        parts=_call("logs:make_summary"),
         options={**_LOG, "days": keys.count},
         output="logs/session-summary.jsonl",
     ),
@@ -282,18 +326,11 @@ _TABLE: Final = (
         name="prompt-filter",
         about="denies prompts that hold a key or a password, or match a pattern of yours",
         on=(EventName.BEFORE_AGENT,),
-        parts=_call("prompt_filter:make_filter"),
+        parts=_filter_prompts,
         guards=True,
         options={"deny": _read_patterns, "secrets": keys.flag},
     ),
-    Builtin(
-        name="prompt-log",
-        about="logs every prompt",
-        on=(EventName.BEFORE_AGENT,),
-        parts=_call("event_logs:log_events"),
-        options=_LOG,
-        output="logs/prompt-log.jsonl",
-    ),
+    _log("prompt-log", "logs every prompt", EventName.BEFORE_AGENT),
     Builtin(
         name="rm-rf",
         about="denies deleting whole folders, except those that can be built again, such as node_modules",
@@ -310,43 +347,33 @@ _TABLE: Final = (
         guards=True,
         options={"files": keys.one_or_more_texts, "allow": keys.one_or_more_texts},
     ),
-    Builtin(
-        name="tool-log",
-        about="logs every tool call and its result",
-        on=(EventName.AFTER_TOOL, EventName.TOOL_FAILED),
-        parts=_call("event_logs:log_events"),
-        options=_LOG,
-        output="logs/tool-log.jsonl",
+    _log("tool-log", "logs every tool call and its result", EventName.AFTER_TOOL, EventName.TOOL_FAILED),
+    _log(
+        "error-log",
+        "logs every failure with its class: permission, not_found, timeout, network …",
+        EventName.TOOL_FAILED,
+        EventName.AFTER_TOOL,
+        EventName.ERROR,
+        make="log_errors",
     ),
-    Builtin(
-        name="error-log",
-        about="logs every failure with its class: permission, not_found, timeout, network …",
-        on=(EventName.TOOL_FAILED, EventName.AFTER_TOOL, EventName.ERROR),
-        parts=_call("event_logs:log_errors"),
-        options=_LOG,
-        output="logs/error-log.jsonl",
+    _log(
+        "permission-log",
+        "logs what you were asked to permit, and whether it only reads",
+        EventName.PERMISSION_REQUEST,
+        make="log_permissions",
     ),
-    Builtin(
-        name="permission-log",
-        about="logs what you were asked to permit, and whether it only reads",
-        on=(EventName.PERMISSION_REQUEST,),
-        parts=_call("event_logs:log_permissions"),
-        options=_LOG,
-        output="logs/permission-log.jsonl",
-    ),
-    Builtin(
-        name="skill-log",
-        about="logs which skills were used, with their parameters",
-        on=(EventName.SKILL_TRIGGER, EventName.BEFORE_TOOL),
-        parts=_call("event_logs:log_skills"),
-        options=_LOG,
-        output="logs/skill-log.jsonl",
+    _log(
+        "skill-log",
+        "logs which skills were used, with their parameters",
+        EventName.SKILL_TRIGGER,
+        EventName.BEFORE_TOOL,
+        make="log_skills",
     ),
     Builtin(
         name="transcript-backup",
         about="copies the transcript before the agent compacts it",
         on=(EventName.PRE_COMPRESS,),
-        parts=_call("transcript_backup:make_backup"),
+        parts=_call("logs:make_backup"),
         options={"path": _read_path, "keep": keys.count},
         output="transcripts",
     ),
@@ -358,13 +385,11 @@ _TABLE: Final = (
         options=_ANNOUNCEMENT,
         output="logs/completion.jsonl",
     ),
-    Builtin(
-        name="subagent-log",
-        about="logs when subagents start and stop, with their prompts and answers",
-        on=(EventName.SUBAGENT_START, EventName.SUBAGENT_STOP),
-        parts=_call("event_logs:log_events"),
-        options=_LOG,
-        output="logs/subagent-log.jsonl",
+    _log(
+        "subagent-log",
+        "logs when subagents start and stop, with their prompts and answers",
+        EventName.SUBAGENT_START,
+        EventName.SUBAGENT_STOP,
     ),
     Builtin(
         name="notification",

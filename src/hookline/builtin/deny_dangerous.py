@@ -17,13 +17,14 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.builtin._boundaries import Boundaries, find_boundaries
-from hookline.builtin._protected import (
+from hookline.builtin._boundaries import (
     ALL_IN_IT,
     ASKS_FOR_HELP,
     LOOSENING,
     OF_HOOKS,
+    Boundaries,
     expand_home,
+    find_boundaries,
     list_paths,
     show_path,
 )
@@ -60,48 +61,41 @@ _OF_AGENTS: Final = (
 )
 _HOOK_FILES_OF_HOME: Final = (*(place.path for place in LOCATIONS if place.root is Root.HOME), *_OF_AGENTS)
 _HOOK_FILES_OF_PROJECT: Final = (*(place.path for place in LOCATIONS if place.root is Root.PROJECT), *_OF_AGENTS)
+
+
+def _give_reason(why: str, names: str, folder: str = "") -> Iterator[tuple[str, str]]:
+    return ((f"{folder}{name}", why) for name in names.split())
+
+
+# patterns of paths, and why they should not be written; the first that matches counts
 _OF_HOME: Final = (
     (".ssh/known_hosts*", ""),
     (".ssh/*", "decides who may log in as you"),
-    (".gnupg/*", "holds your keys"),
-    (".aws/*", "holds your keys"),
-    *(
-        (name, "is run by every shell you start")
-        for name in split_names(
-            ".bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .kshrc"
-            " .config/fish/*"
-        )
+    *_give_reason("holds your keys", ".gnupg/* .aws/*"),
+    *_give_reason(
+        "is run by every shell you start",
+        ".bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .kshrc .config/fish/*",
     ),
-    *(
-        (name, "is started when you log in")
-        for name in (".config/autostart/*", ".config/systemd/user/*", "Library/LaunchAgents/*")
-    ),
+    *_give_reason("is started when you log in", ".config/autostart/* .config/systemd/user/* Library/LaunchAgents/*"),
 )
 _DEVICES: Final = (
-    *(
-        (f"/dev/{name}", "")
-        for name in split_names(
-            "null zero full tty* pts/* ptmx stdin stdout stderr fd/* shm/* random urandom console dsp snd/*"
-        )
+    *_give_reason(
+        "", "null zero full tty* pts/* ptmx stdin stdout stderr fd/* shm/* random urandom console dsp snd/*", "/dev/"
     ),
-    ("/dev/tcp/*", "is a connection to another machine"),
-    ("/dev/udp/*", "is a connection to another machine"),
+    *_give_reason("is a connection to another machine", "tcp/* udp/*", "/dev/"),
     ("/dev/*", "is a device"),
 )
 _ANYWHERE: Final = (
     *_DEVICES,
-    *(
-        (f"/etc/{name}", "decides who may do what on this machine")
-        for name in ("passwd*", "shadow*", "group*", "gshadow*", "sudoers*", "pam.d/*", "ssh/*", "ld.so.preload")
+    *_give_reason(
+        "decides who may do what on this machine",
+        "passwd* shadow* group* gshadow* sudoers* pam.d/* ssh/* ld.so.preload",
+        "/etc/",
     ),
-    *(
-        (f"/etc/{name}", "is run by the system")
-        for name in ("cron*", "init.d/*", "systemd/*", "rc.local", "profile*", "bash.bashrc", "zsh/*")
-    ),
+    *_give_reason("is run by the system", "cron* init.d/* systemd/* rc.local profile* bash.bashrc zsh/*", "/etc/"),
     ("/var/spool/cron/*", "is run by the system"),
     ("/boot/*", "starts the machine"),
-    ("/proc/sys*", "steers the kernel"),
-    ("/sys/*", "steers the kernel"),
+    *_give_reason("steers the kernel", "/proc/sys* /sys/*"),
     ("*/.git/hooks/*", "is run by git"),
 )
 
@@ -275,11 +269,9 @@ def _judge_writes(command: ShellCommand, effects: Effects, bounds: Boundaries) -
     if command.name in {"chmod", "chown", "chgrp"}:
         protected = {EVERYTHING, SYSTEM, HOME} if command.name == "chmod" else {EVERYTHING, SYSTEM}
         for target in effects.targets.get("writes", ()):
-            loss = (
-                name_loss(expand_home(target.pattern or target.path, bounds), bounds)
-                if target.is_recursive and target.is_sure
-                else ""
-            )
+            if not (target.is_recursive and target.is_sure):
+                continue
+            loss = name_loss(expand_home(target.pattern or target.path, bounds), bounds)
             if loss in protected:
                 yield f"{command.name}: changes the rights of every file in {loss}"
 

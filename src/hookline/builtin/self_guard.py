@@ -19,13 +19,14 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import caller_context
-from hookline.builtin._boundaries import Boundaries, find_boundaries
-from hookline.builtin._protected import (
+from hookline.builtin._boundaries import (
     ALL_IN_IT,
     ASKS_FOR_HELP,
     LOOSENING,
     OF_HOOKS,
+    Boundaries,
     expand_home,
+    find_boundaries,
     list_paths,
     show_path,
 )
@@ -87,10 +88,12 @@ class SelfGuard:
         scope, effects = self._scope, find_effects(event)
         reason = _find_loosening(effects)
         if not reason and (what := _find_bypass_of_git(effects)):
-            reason = _find_git_reason(what, self._list_guarded())
+            ours = next((one for one, _ in self._list_guarded() if one.of_git and one.is_in_use()), None)
+            if ours is not None:
+                reason = f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}"
         if not reason and (effects.targets.get("writes") or effects.targets.get("deletes")):
             bounds = find_boundaries(event, root=scope.root, home=scope.home) or Boundaries("", scope.home, (os.sep,))
-            reason = _find_reason(event, list(_list_changes(effects, bounds)), self._list_guarded(), bounds)
+            reason = _find_reason(event, _list_changes(effects, bounds), self._list_guarded(), bounds)
         return Verdict.deny(f"self-guard: {reason}; {_OFF}") if reason else None
 
     def _list_guarded(self) -> tuple["_Guarded", ...]:
@@ -144,11 +147,6 @@ def _ends_or_removes(command: ShellCommand) -> bool:
     return command.name in _REMOVERS and _FOUND_PROGRAM.search(_join_feeds(command)) is not None
 
 
-def _find_git_reason(what: str, guarded: Sequence[_Guarded]) -> str:
-    ours = next((one for one, _ in guarded if one.of_git and one.is_in_use()), None)
-    return f"{what} would keep git from the hooks of Hookline in {ours.path}; {ours.mend}" if ours else ""
-
-
 def _find_bypass_of_git(effects: Effects) -> str:
     """Return what keeps git from running its hooks, or ""."""
     for command in effects.commands:
@@ -194,13 +192,10 @@ def _list_own(scope: BuiltinScope) -> Iterator[GuardedPath]:
                     yield GuardedPath(path=path, about=about, mend=mend, of_project=True, only_deletes=True)
 
 
-def _list_changes(effects: Effects, bounds: Boundaries) -> Iterator[_PathChange]:
-    deleted = effects.targets.get("deletes", ())
-    for target in deleted:
-        yield _make_change(target, bounds, is_delete=True)
-    for target in effects.targets.get("writes", ()):
-        if target not in deleted:
-            yield _make_change(target, bounds, is_delete=False)
+def _list_changes(effects: Effects, bounds: Boundaries) -> list[_PathChange]:
+    deleted, written = (effects.targets.get(kind, ()) for kind in ("deletes", "writes"))
+    changes = [_make_change(target, bounds, is_delete=True) for target in deleted]
+    return changes + [_make_change(target, bounds, is_delete=False) for target in written if target not in deleted]
 
 
 def _make_change(target: Target, bounds: Boundaries, *, is_delete: bool) -> _PathChange:

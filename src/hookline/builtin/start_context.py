@@ -13,9 +13,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from hookline.builtin._json_log import MARKERS, make_folder
 from hookline.builtin._safe_git import is_harmless
 from hookline.builtin.catalogue import BuiltinScope, Judge, Options
+from hookline.builtin.logs import MARKERS, make_folder, read_number
 from hookline.config.keys import read_texts
 from hookline.model.event import Event, EventName
 from hookline.model.verdict import Effect, EffectKind, Verdict
@@ -84,8 +84,7 @@ async def _ask_git(folder: str, *words: str) -> str:
 def make_context_files(scope: BuiltinScope, options: Options) -> Judge:
     """Return a hook that tells the model what files of the project say which the agent does not read itself."""
     names = read_texts(options, "files") or _FILES
-    size = options.get("max_size", _MAX_SIZE)
-    most = size if isinstance(size, int) else _MAX_SIZE
+    most = read_number(options, "max_size", _MAX_SIZE)
 
     def judge(event: Event) -> Verdict | None:
         if _is_told(scope, event, "context-files"):

@@ -64,7 +64,7 @@ def is_debug(args: argparse.Namespace) -> bool:
 def start_live_view(args: argparse.Namespace, engine: Engine) -> None:
     """Show what hooks do from now on, if the user asked for it."""
     if args.verbose or is_debug(args):
-        from hookline.debug.live_view import attach_live_view  # noqa: PLC0415 - agents that emit events do without
+        from hookline.debug.explain import attach_live_view  # noqa: PLC0415 - agents that emit events do without
 
         attach_live_view(engine, print_error, raw=is_debug(args))
 
@@ -83,7 +83,7 @@ async def finish_live_view(args: argparse.Namespace, engine: Engine, outcome: Ou
     if args.verbose or is_debug(args):
         await engine.drain()
     if is_debug(args):
-        from hookline.debug.live_view import describe_skips  # noqa: PLC0415 - see above
+        from hookline.debug.explain import describe_skips  # noqa: PLC0415 - see above
 
         if not outcome.verdicts and not outcome.skipped:
             is_on = engine.settings.enabled and not engine.settings.guards_only

@@ -1,5 +1,5 @@
 """Conditions of hooks: the part of CEL, the Common Expression Language, that policies use.
 
-`condition.compile_condition` is the entry point. `parser` builds the nodes of `ast` from the text, and `compiler` turns
-these into functions, with the values and operators of `values`. `regex` searches with RE2 in linear time.
+`compiler.PolicyCondition` is the entry point. `parser` builds a syntax tree from the text, and `compiler` turns it into
+functions. `regex` searches with RE2 in linear time.
 """

@@ -1,35 +1,186 @@
-"""Explain why a hook would run for an event or not: the answer of every gate, with its reason."""
+"""Explain what hooks do: the answer of every gate, with its reason, and what is exchanged while a hook runs."""
 
+import ast
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from types import MappingProxyType
-from typing import Final
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Final, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from hookline.debug.resolve_program import ResolvedProgram, find_module, find_program
+from hookline import json_codec
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
+from hookline.files import read_regular_file
 from hookline.kinds.python import Python
 from hookline.model.event import Event
-from hookline.model.hook import Hook, Layer, describe_actions
-from hookline.model.plan import Gate
+from hookline.model.exchange import Reply, Request
+from hookline.model.hook import Hook, Layer, Source, describe_actions
+from hookline.model.plan import Gate, Skip
+from hookline.model.record import Record, Step
+from hookline.shell.programs import find_program as find_row
+from hookline.shell.programs import read_arguments
+from hookline.shell.script import Word
+from hookline.text import redact, suggest
+from hookline.trust.files_and_programs import LONGEST_SHEBANG, parse_shebang
 from hookline.trust.policy import TrustStatus
 
-# kinds that start something that may be missing, and what to report if that cannot be checked
-_UNCHECKED: Final = MappingProxyType(
-    {"command": "the shell looks for what its line names", "python": "an installed module"}
-)
+# the program, script or module that a hook would start
 
-_TRUST_REASONS: Final = MappingProxyType(
-    {
-        TrustStatus.TRUSTED: "needs no approval: it is yours, or you trust this workspace",
-        TrustStatus.APPROVED: "approved as it is now",
-        TrustStatus.ONCE: "approved for this once",
-    }
-)
+# a line with any of these needs a shell to be resolved
+_SHELL_SYNTAX: Final = re.compile(r"[;&|`$(){}\[\]<>*?~#=\n]")
+
+# a module with one of these may define any name
+_IS_OPEN: Final = frozenset({"*", "__getattr__", "globals", "exec", "vars", "setattr"})
+
+# a longer module takes too long to parse
+_LONGEST_MODULE: Final = 1_000_000
+
+_EXECUTABLE: Final = "chmod +x it, or name its interpreter first"
+_MISSING_SCRIPT: Final = "script {} does not exist"
+_FIRST_LINE: Final = "does not exist, which is named in the first line of"
+
+
+class ResolvedProgram(Struct, frozen=True, kw_only=True):
+    """The program and the script of a hook, as far as known; `trouble` is why it cannot start."""
+
+    program: str = ""
+    script: str = ""
+    trouble: str = ""
+
+
+def find_program(hook: Hook, *, shell: bool, cwd: str) -> ResolvedProgram:
+    """Find what a command hook would start in this folder; other kinds start nothing."""
+    if hook.kind != "command":
+        return ResolvedProgram()
+    folder = os.path.expanduser(hook.working_directory)  # noqa: PTH111 - does not raise for an unknown person
+    folder = os.path.join(cwd or str(Path.cwd()), folder)  # noqa: PTH118 - the same
+    if not os.path.isdir(folder):  # noqa: PTH112 - does not raise, whatever the text is
+        return ResolvedProgram(trouble=f"there is no folder {folder} to run in")
+    words = [hook.command, *hook.args]
+    if not hook.args:
+        try:
+            needs_shell = shell and _SHELL_SYNTAX.search(hook.command)
+            words = [] if needs_shell else shlex.split(hook.command)
+        except ValueError:
+            words = []
+    if not words:
+        return ResolvedProgram()
+    program = shutil.which(words[0]) if "/" not in words[0] else os.path.join(folder, words[0])  # noqa: PTH118 - words of strangers
+    if program is None:
+        # may be a builtin of the shell
+        return ResolvedProgram() if shell else ResolvedProgram(trouble=f'program "{words[0]}" not found on PATH')
+    script = _find_script(words, folder)
+    trouble = _find_trouble(program, script)
+    if trouble == _MISSING_SCRIPT.format(script) and script not in words and hook.source is Source.USER:
+        # users expect it beside the file that names it
+        beside = Path(hook.source_path).parent / os.path.relpath(script, folder)
+        trouble = f"{_MISSING_SCRIPT.format(beside)}, nor is it in {folder.rstrip('/')}"
+    return ResolvedProgram(program=program, script=script, trouble=trouble)
+
+
+def find_module(hook: Hook, path: str) -> ResolvedProgram:
+    """Check the module of a Python hook, whose file is `path`; without one it has to be installed.
+
+    Nothing is imported: the code may be untrusted.
+    """
+    if path:
+        return ResolvedProgram(script=path, trouble=_find_module_trouble(hook, path))
+    name = hook.module.partition(".")[0]
+    if name in sys.stdlib_module_names or PathFinder.find_spec(name) is not None:
+        return ResolvedProgram()
+    return ResolvedProgram(
+        trouble=f'module "{hook.module}" is neither beside {hook.source_path or "the program"} nor installed'
+    )
+
+
+def _find_module_trouble(hook: Hook, path: str) -> str:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - as below
+            raw = file.read(_LONGEST_MODULE + 1)
+        if len(raw) > _LONGEST_MODULE:
+            return ""
+        names = _list_names(ast.parse(raw))
+    except SyntaxError as problem:
+        return f"{path}:{problem.lineno or 1}: {problem.msg}"
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return f"{path} cannot be read as Python"
+    name = hook.function.partition(".")[0]
+    if not name or name in names or _IS_OPEN & names:
+        return ""
+    return f'{path} has no "{name}"{suggest(name, sorted(names))}'
+
+
+def _list_names(tree: ast.Module) -> set[str]:
+    """Return every name that is bound or used anywhere in a module."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+    return found
+
+
+def _find_script(words: list[str], folder: str) -> str:
+    """Return the script that an interpreter would run; empty if it runs something else."""
+    row = find_row(words[0])
+    if row is None or not row.interpreter:
+        return ""
+    arguments = read_arguments(row, [Word(word, word) for word in words[1:]])
+    if not arguments.operands or arguments.has("-c") or arguments.has_role("code", "module"):
+        return ""
+    return os.path.join(folder, arguments.operands[0].text)  # noqa: PTH118 - words of strangers
+
+
+def _find_trouble(program: str, script: str) -> str:
+    # unlike the methods of Path, these never raise
+    exists, is_folder, is_file = os.path.exists, os.path.isdir, os.path.isfile
+    interpreters = parse_shebang(read_regular_file(program, LONGEST_SHEBANG) or b"")
+    interpreter = interpreters[-1] if interpreters else ""
+    objections = (
+        (not exists(program), f"program {program} does not exist"),
+        (is_folder(program), f"program {program} is a folder"),
+        (not is_file(program), f"program {program} is no file"),
+        (not _can_access(program, os.X_OK), f"program {program} may not be executed: {_EXECUTABLE}"),
+        (bool(interpreter) and shutil.which(interpreter) is None, f'"{interpreter}" {_FIRST_LINE} {program}'),
+        (bool(script) and not exists(script), _MISSING_SCRIPT.format(script)),
+        (is_folder(script), f"script {script} is a folder"),
+        (bool(script) and not _can_access(script, os.R_OK), f"script {script} may not be read"),
+    )
+    return next((text for applies, text in objections if applies), "")
+
+
+def _can_access(path: str, mode: int) -> bool:
+    try:
+        return os.access(path, mode)
+    except ValueError:
+        return False
+
+
+# gates
+
+# kinds that start something that may be missing, and what to report if that cannot be checked
+_UNCHECKED: Final = {"command": "the shell looks for what its line names", "python": "an installed module"}
+_TRUST_REASONS: Final = {
+    TrustStatus.TRUSTED: "needs no approval: it is yours, or you trust this workspace",
+    TrustStatus.APPROVED: "approved as it is now",
+    TrustStatus.ONCE: "approved for this once",
+}
+
+
+_Result = TypeVar("_Result")
 
 
 class GateAnswer(Struct, frozen=True):
@@ -61,11 +212,15 @@ class Explanation(Struct, frozen=True, kw_only=True):
 def explain(hook: Hook, event: Event, *, engine: Engine) -> Explanation:
     """Check every gate, also those behind a closed one."""
     if hook.facts:
-        # in a thread: the caller may have a running event loop
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            event = pool.submit(asyncio.run, engine.runner.gather_facts(hook.facts, event)).result()
+        event = _run_in_thread(engine.runner.gather_facts(hook.facts, event))
     answers = tuple(answer for gate in GATES for answer in gate(hook, event, engine))
     return Explanation(hook=hook, event=event, gates=answers)
+
+
+def _run_in_thread(awaited: Coroutine[object, object, _Result]) -> _Result:
+    # the caller may have a running event loop
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, awaited).result()
 
 
 def uses_shell(hook: Hook) -> bool:
@@ -105,9 +260,7 @@ def _check_needs(hook: Hook, event: Event, engine: Engine) -> Iterator[GateAnswe
     if engine.trust.reason_denied(hook, cwd=event.cwd):
         yield GateAnswer("needs", passed=True, reason="looked at once it is trusted")
         return
-    # in a thread: the caller may have a running event loop
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        missing = pool.submit(asyncio.run, engine.admission.missing(hook, event)).result()
+    missing = _run_in_thread(engine.admission.missing(hook, event))
     yield GateAnswer("needs", not missing, missing or "everything it needs is there")
 
 
@@ -149,3 +302,102 @@ def resolve_program(hook: Hook, event: Event) -> ResolvedProgram:
 GATES: Final[Sequence[Callable[[Hook, Event, Engine], Iterator[GateAnswer]]]] = (
     *(_check_enabled, _check_plan, _check_trust, _check_scopes, _check_needs, _check_limits, _check_command),
 )
+
+
+# hooks while they run: when each starts and ends, and optionally everything that was exchanged
+
+PrintLine = Callable[[str], None]
+
+# of one exchanged text; the trace has all of it
+MOST_LINES: Final = 200
+
+
+class LiveView:
+    """Prints records as they come; with `raw` also what hooks got and returned."""
+
+    def __init__(self, print_line: PrintLine, *, raw: bool = False) -> None:
+        self._print: PrintLine = lambda text: print_line(redact(text))
+        self._raw = raw
+        self._dialects: dict[str, str] = {}
+        self._exchanges: dict[str, tuple[Hook, Request, Reply]] = {}
+
+    def __call__(self, record: Record, /) -> None:
+        """Print a record."""
+        detail = record.detail
+        if record.step is Step.STARTED:
+            self._dialects[record.hook] = str(detail.get("dialect", ""))
+        dialect = self._dialects.get(record.hook)
+        hook = f"hook {record.hook} ({dialect})" if dialect else f"hook {record.hook}"
+        match record.step:
+            case Step.STARTED:
+                self._print(f"{hook}: starts at {record.event}")
+            case Step.COMPLETED | Step.FAILED:
+                exchange = self._exchanges.pop(record.hook, None)
+                for line in describe_exchange(*exchange) if exchange is not None else ():
+                    self._print(line)
+                self._print(f"{hook}: {_describe_result(record)}")
+                for name in ("effects", "notes", "metadata") if self._raw else ():
+                    for line in _label_lines(name, json_codec.dump(detail[name])) if name in detail else ():
+                        self._print(line)
+            case Step.QUEUED:
+                self._print(f"{hook}: waits in the queue, job {detail.get('job', '')}")
+            case Step.WARNING:
+                self._print(f"warning: {detail.get('message', '')}")
+
+    def tap(self, hook: Hook, request: Request, reply: Reply) -> None:
+        """Keep what was exchanged until the record of the run comes, so that lines are in order."""
+        self._exchanges[hook.id] = (hook, request, reply)
+
+
+def attach_live_view(engine: Engine, print_line: PrintLine, *, raw: bool = False) -> None:
+    """Print what the hooks of an engine do from now on."""
+    view = LiveView(print_line, raw=raw)
+    engine.bus.subscribe(view)
+    if raw:
+        engine.runner.tap = view.tap
+
+
+def _describe_result(record: Record) -> str:
+    detail = record.detail
+    duration = detail.get("duration")
+    took = f" after {duration * 1000:.0f} ms" if isinstance(duration, int | float) else ""
+    if detail.get("cached"):
+        took = ", as it did before"
+    if record.step is Step.FAILED:
+        follows = "blocks" if detail.get("blocked_by_failure") else "the operation goes on"
+        return f"failed{took} ({detail.get('failure')}): {detail.get('message', '')}; {follows}"
+    reason = f": {detail['reason']}" if detail.get("reason") else ""
+    only = " (observed, not enforced)" if detail.get("observed") else ""
+    return f"{detail.get('decision', 'done')}{took}{only}{reason}"
+
+
+def describe_exchange(hook: Hook, request: Request, reply: Reply) -> Iterator[str]:
+    """Yield everything that a hook got and returned, line by line."""
+    if reply.argv:
+        yield from _label_lines("argv", json.dumps(reply.argv, ensure_ascii=False))
+    elif hook.kind == "webhook":
+        yield from _label_lines("url", f"{hook.method} {hook.url}")
+    yield from _label_lines("cwd", os.path.normpath(os.path.join(request.event.cwd, hook.working_directory)))  # noqa: PTH118 - a text to show
+    for name, value in {**request.env, **hook.env}.items():
+        yield from _label_lines("env", f"{name}={value}")
+    yield from _label_lines("stdin" if reply.argv else "document", request.body)
+    if reply.value is not UNSET:
+        yield from _label_lines("value", repr(reply.value))
+    yield from _label_lines("stdout", reply.stdout)
+    yield from _label_lines("stderr", reply.stderr)
+    if reply.argv:
+        yield from _label_lines("exit code", str(reply.exit_code))
+
+
+def describe_skips(skips: Iterable[Skip]) -> Iterator[str]:
+    """Return a line for each skipped hook."""
+    return (f"hook {skip.hook.id} ({skip.hook.dialect}): not run, {skip.gate}: {skip.reason}" for skip in skips)
+
+
+def _label_lines(label: str, text: bytes | str) -> Iterator[str]:
+    shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    # before splitting: some secrets have several lines
+    lines = redact(shown).splitlines()
+    yield from (f"  {label:<9} | {line}" for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"  {label:<9} | … {len(lines) - MOST_LINES} more lines"

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from hookline import caller_context
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.debug.explain import resolve_program, uses_shell
 from hookline.debug.samples import sample
 from hookline.dialects import DIALECTS
@@ -287,7 +287,7 @@ def _check_condition_names(hook: Hook, _engine: Engine) -> Iterator[tuple[Weight
     """Report misspelled names in a condition; events may have fields of their own, so others are not reported."""
     # conditions in full CEL expose no names, and the loader has reported syntax errors
     with suppress(ConfigError):
-        names = compile_condition(hook.condition).names if hook.condition else frozenset()
+        names = PolicyCondition(hook.condition).names if hook.condition else frozenset()
         for name, near in find_misspelt_names(names):
             yield "warning", f'has an `if` that asks for "{name}", and no event has that (did you mean "{near}"?)'
 
@@ -349,15 +349,7 @@ def _join(names: Iterable[str]) -> str:
 
 # A new check is a function and a row here.
 CHECKS: Final[Sequence[Callable[[Hook, Engine], Iterator[tuple[Weight, str]]]]] = (
-    *(
-        _check_start,
-        _check_matcher,
-        _check_commands,
-        _check_paths,
-        _check_condition_names,
-        _check_decision,
-        _check_templates,
-    ),
-    *(_check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
+    *(_check_start, _check_matcher, _check_commands, _check_paths, _check_condition_names, _check_decision),
+    *(_check_templates, _check_keys, _check_names, _check_schedule, _check_raised_event, _check_dialect),
     *(_check_approval, _check_shell_programs, _check_process),
 )

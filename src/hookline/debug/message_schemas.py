@@ -5,13 +5,13 @@ may send or a hook may answer beyond that is open, so that a new field of an age
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Final
 
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.debug.given_events import TIME, complete_event
-from hookline.debug.samples import TOOLS
+from hookline.debug.samples import TIME, TOOLS, complete_event
 from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade
 from hookline.errors import DialectError
@@ -31,6 +31,15 @@ _FREE: Final = "hookline-sample"
 _TOOL: Final = "hookline_sample_tool"
 # what a field of any type may hold
 _ANY: Final[tuple[object, ...]] = (_FREE, {_FREE: 1}, [1, _FREE, {}], 1.5, True, None)
+# the names of types in JSON
+_TYPES: Final[Mapping[type, str]] = {
+    NoneType: "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+}
 
 
 def event_schema(name: EventName, dialect: str, native: str = "") -> Schema:
@@ -177,7 +186,7 @@ def _infer(values: Sequence[object], names: Iterable[str] | None) -> Schema:
     Without `names`, texts are free only where one of them has the mark of a sample, and else those that were seen.
     """
     known = None if names is None else frozenset(names)
-    kinds = {_type_of(value) for value in values}
+    kinds = {_TYPES.get(type(value), "object") for value in values}
     # nothing is known of a field that was never there, or that holds anything
     if kinds == {"null"} or len(kinds - {"null"}) >= len(_ANY) - 1:
         return {}
@@ -196,22 +205,6 @@ def _infer(values: Sequence[object], names: Iterable[str] | None) -> Schema:
     if items and all(isinstance(item, str) for item in items):
         schema["items"] = {"type": "string"}
     return schema
-
-
-def _type_of(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 def _drop_required(schema: Schema) -> Schema:

@@ -14,9 +14,8 @@ from msgspec import Struct, structs
 
 from hookline.effects.effects import Effects, EffectsBuilder
 from hookline.errors import ConfigError
-from hookline.shell.options import Arguments, GivenOption, read_arguments
 from hookline.shell.program import Program, split_names
-from hookline.shell.programs import PROGRAMS, SHELLS, find_program, name_program
+from hookline.shell.programs import PROGRAMS, SHELLS, Arguments, GivenOption, find_program, name_program, read_arguments
 from hookline.shell.reader import parse_script
 from hookline.shell.script import SimpleCommand, Word, cut_word
 from hookline.shell.walk import ShellCommand

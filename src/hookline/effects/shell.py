@@ -9,12 +9,13 @@ from typing import Any, Final
 from msgspec import structs
 
 from hookline.effects.effects import Effects, EffectsBuilder, Target, make_absolute
-from hookline.effects.patches import parse_changes
+from hookline.effects.event_paths import parse_changes
 from hookline.effects.patterns import add_url, find_urls
-from hookline.shell.program import Program
+from hookline.shell.program import Program, split_names
+from hookline.shell.programs import assign_roles
 from hookline.shell.reader import parse_script
 from hookline.shell.script import Redirect, Word, cut_word
-from hookline.shell.walk import ShellCommand, assign_roles, find_globs, find_tests, reads_code_from_stdin, walk_commands
+from hookline.shell.walk import ShellCommand, find_globs, find_tests, reads_code_from_stdin, walk_commands
 
 _FILE_QUESTIONS: Final = ("reads", "writes", "deletes")
 _COPYING_LINKS: Final = ("--recursive", "--archive", "-d", "--no-dereference", "--symbolic-link")
@@ -34,16 +35,12 @@ _LONGEST_PATH: Final = 1024
 # settings of ssh that name a file
 _SSH_FILES: Final = frozenset({"identityfile", "certificatefile", "userknownhostsfile", "include"})
 # variables that put other programs or other code in place of those that are named
-_REPLACING: Final = frozenset(
-    {"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "IFS"}
-)
+_REPLACING: Final = split_names("PATH LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV IFS")
 # variables that make programs start others, or load other code
-_STARTING: Final = frozenset(
-    {
-        *("PYTHONPATH", "PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "MAKEFLAGS"),
-        *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"),
-        *("GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_EXEC_PATH", "PAGER", "EDITOR", "VISUAL", "PROMPT_COMMAND"),
-    }
+_STARTING: Final = split_names(
+    "PYTHONPATH PYTHONSTARTUP NODE_OPTIONS PERL5OPT RUBYOPT JAVA_TOOL_OPTIONS MAKEFLAGS GIT_SSH GIT_SSH_COMMAND"
+    " GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS GIT_PROXY_COMMAND GIT_EXEC_PATH PAGER EDITOR"
+    " VISUAL PROMPT_COMMAND"
 )
 _GIT_CONFIG: Final = re.compile(
     r"(?:core\.(?:sshcommand|pager|editor|fsmonitor|hookspath|gitproxy|askpass)|alias\.|diff\..*|filter\.|pager\.|credential\.|"
@@ -176,6 +173,10 @@ class _CommandReader:
         if command.is_remote:
             return
         self.add_options()
+        if command.row.style == "git" and any(
+            not value.is_literal or _GIT_CONFIG.match(value.text) for value in self.values("-c")
+        ):
+            self.leave_open("runs")
         style = _STYLES.get(last.style) or _STYLES.get(command.row.style) or _CommandReader.add_operands
         instead = (roles for options, roles in last.instead.items() if self.has(*options.split()))
         if (roles := next(instead, None)) is not None:
@@ -259,23 +260,8 @@ class _CommandReader:
     def add_options(self) -> None:
         """Add the files and URLs that are values of options."""
         for one in self.arguments.options:
-            if one.value is None:
-                continue
-            match one.option.role:
-                case "reads" | "writes" | "deletes":
-                    self.touch(one.option.role, one.value)
-                case "script":
-                    self.touch("reads", one.value)
-                case "url":
-                    self.fetch(one.value)
-                case "code":
-                    self.add_code(one.value.text)
-                case "mount":
-                    self.add_mount(one.value)
-                case "setting":
-                    name, equals, value = one.value.text.partition("=")
-                    if equals and name.casefold() in _SSH_FILES:
-                        self.touch("reads", cut_word(one.value, value))
+            if one.value is not None:
+                self.add_word(one.option.role, one.value)
         if not {role.rstrip("*") for role in self.row.operands} & {"reads", "writes", "deletes", "into"}:
             return
         if self.arguments.strays and not self.row.unknown:
@@ -318,14 +304,22 @@ class _CommandReader:
                 role, is_source = wanted[0].rstrip("*"), True  # noqa: PLW2901 - the last is a source, too
             if is_source:
                 sources.append(word)
-            self.add_operand(role, word, sources, is_recursive=is_recursive, in_place=in_place, **more)
+            self.add_word(role, word, sources, is_recursive=is_recursive, in_place=in_place, **more)
         for folder in target_folders:
             for source in sources:
                 self.add_below(folder, source, is_recursive=is_recursive)
 
-    def add_operand(
-        self, role: str, word: Word, sources: list[Word], *, is_recursive: bool, in_place: bool, **more: Any
+    def add_word(
+        self,
+        role: str,
+        word: Word,
+        sources: Sequence[Word] = (),
+        *,
+        is_recursive: bool = False,
+        in_place: bool = False,
+        **more: Any,
     ) -> None:
+        """Add what the value of an option or an operand does."""
         match role:
             case "reads" | "script":
                 self.touch("reads", word, is_recursive=is_recursive, **more)
@@ -353,6 +347,12 @@ class _CommandReader:
                 self.clone(word)
             case "code":
                 self.add_code(word.text)
+            case "mount":
+                self.add_mount(word)
+            case "setting":
+                name, equals, value = word.text.partition("=")
+                if equals and name.casefold() in _SSH_FILES:
+                    self.touch("reads", cut_word(word, value))
 
     def add_below(self, folder: Word, source: Word, *, is_recursive: bool) -> None:
         """Add a file that comes into a folder under its own name, and for a folder what is in it."""
@@ -657,13 +657,6 @@ def _compress(reader: _CommandReader) -> None:
     reader.touch("writes" if reader.has("--keep") else "deletes", *reader.operands)
 
 
-def _git(reader: _CommandReader) -> None:
-    for value in reader.values("-c"):
-        if not value.is_literal or _GIT_CONFIG.match(value.text):
-            reader.leave_open("runs")
-    reader.add_operands()
-
-
 def _git_config(reader: _CommandReader) -> None:
     asks = reader.has("--get", "--get-all", "--get-regexp", "--list", "--get-urlmatch")
     reads_only = asks or len(reader.operands) < 2
@@ -672,12 +665,7 @@ def _git_config(reader: _CommandReader) -> None:
         reader.touch("writes", Word("~/.gitconfig", "~/.gitconfig", is_home=True))
     if reader.has("--system") and not reads_only:
         reader.touch("writes", Word("/etc/gitconfig", "/etc/gitconfig"))
-    _git(reader)
-
-
-def _git_restore(reader: _CommandReader) -> None:
-    if not reader.has("--staged") or reader.has("--worktree"):
-        reader.add_operands()
+    reader.add_operands()
 
 
 def _worktree(reader: _CommandReader) -> None:
@@ -784,9 +772,7 @@ _STYLES: Final[Mapping[str, Callable[[_CommandReader], None]]] = {
     "jq": _jq,
     "remote-copy": _remote_copy,
     "compress": _compress,
-    "git": _git,
     "git-config": _git_config,
-    "git-restore": _git_restore,
     "git-apply": _git_apply,
     "worktree": _worktree,
     "apply_patch": _patch_tool,

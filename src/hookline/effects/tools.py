@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hookline.effects import event_paths
 from hookline.effects.effects import Effects, EffectsBuilder, Target, make_absolute, spell_paths
-from hookline.effects.patches import BEGIN
+from hookline.effects.event_paths import BEGIN
 from hookline.effects.patterns import add_url, find_urls
 from hookline.effects.shell import apply_patch, looks_like_path, read_line
 from hookline.model.event import Event, EventName

@@ -55,9 +55,8 @@ from hookline.model.settings import Settings
 from hookline.model.templates import EFFECTS, event_context
 from hookline.model.verdict import Verdict
 from hookline.ports import StateStore, StateValue
-from hookline.trust.file_cache import FileCache
-from hookline.trust.fingerprint import HookFingerprint, get_naming_root
-from hookline.trust.includes import expand_includes
+from hookline.trust.files_and_programs import FileCache
+from hookline.trust.fingerprint import HookFingerprint, expand_includes, get_naming_root
 from hookline.trust.repository import read_branch
 
 logger: Final = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from hookline.effects.effects import make_absolute
-from hookline.effects.patches import PatchPart, parse_parts
+from hookline.effects.event_paths import PatchPart, parse_changes
 from hookline.engine.merge import combine_verdicts
 from hookline.model.dialect import DialectSpec
 from hookline.model.event import Event, EventName
@@ -111,7 +111,7 @@ def _deny_rewrite(verdict: Verdict) -> Verdict:
 
 def _split_patch(args: Mapping[str, object], own: frozenset[str]) -> list[ToolCall]:
     patch = args.get("patch")
-    parts = parse_parts(patch) if isinstance(patch, str) else None
+    parts = parse_changes(patch) if isinstance(patch, str) else None
     return [call for part in parts or () for call in _split_patch_part(part, own)]
 
 

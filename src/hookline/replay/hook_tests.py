@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.config.hook_tests import HookTest, HookTestError, read_test
-from hookline.debug.given_events import complete_event
+from hookline.debug.samples import complete_event
 from hookline.engine.engine import Engine
 from hookline.engine.trace_records import find_subject
 from hookline.errors import ConfigError

@@ -14,9 +14,17 @@ from typing import Final, NoReturn
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
 from hookline.shell.program import Program, split_names
-from hookline.shell.programs import SHELLS, find_program, name_program
+from hookline.shell.programs import (
+    FD_ACTIONS,
+    FIND_ACTIONS,
+    SHELLS,
+    Arguments,
+    assign_roles,
+    find_program,
+    name_program,
+    read_arguments,
+)
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
     Compound,
@@ -39,7 +47,6 @@ from hookline.shell.templates import (
     TemplatePosition,
     replace_marks,
 )
-from hookline.shell.walk import assign_roles
 
 BACKTICKS: Final = Reason("stands inside backticks, which shells parse twice", "write $(…) instead of the backticks")
 HERE_DOCUMENT: Final = Reason(
@@ -445,7 +452,7 @@ class _Judge:
             return
         for one in node.assignments:
             name = one.name.partition("[")[0]
-            yield from ((name, word) for word in (one.value, *one.values) if word is not None)
+            yield from ((name, word) for word in one.words)
         for word in node.words:
             assigned = _ASSIGNED.match(word.text)
             if assigned is not None:
@@ -534,8 +541,10 @@ class _Judge:
         for node in self.nodes:
             self.check_evaluations(node)
         self.check_script(self.script, is_fed=True)
-        if self.outer is None:
-            self.check_written_files()
+        for name, position in self.executed if self.outer is None and self.written else ():
+            if name in self.written or name == "*" or "*" in self.written:
+                subject = f'"{name}"' if name != "*" else "the file"
+                raise TemplateError(subject, WRITTEN, text=self.source.line, position=position)
 
     def check_evaluations(self, node: SimpleCommand | Compound) -> None:
         """Refuse values that the shell evaluates: in arithmetic, subscripts and some forms of `${…}`."""
@@ -581,7 +590,7 @@ class _Judge:
         self.check_redirects(node)
         if isinstance(node, SimpleCommand):
             for one in node.assignments:
-                for word in (one.value, *one.values) if one.value is not None else one.values:
+                for word in one.words:
                     self.check_assigned(one.name.partition("[")[0], self.view(word, is_split=False))
             declares = bool(node.words) and node.words[0].text in _PARSED_AGAIN
             for one in node.assignments if declares else ():
@@ -607,7 +616,7 @@ class _Judge:
 
     def list_inputs(self, node: SimpleCommand | Compound) -> list[Word]:
         inputs = [one for one in node.redirects if one.operator.startswith("<") and one.fd in {"", "0"}]
-        return [word for one in inputs for word in (one.target, one.body) if word is not None]
+        return [word for one in inputs for word in one.words]
 
     def check_redirects(self, node: SimpleCommand | Compound) -> None:
         for one in node.redirects:
@@ -728,14 +737,7 @@ class _Judge:
             if is_code:
                 self.keep_out((value,), _reason_program_text(name))
                 is_stdin |= value.text in _STDIN_FILES
-            if option.role == "script":
-                self.note_executed(value)
-            elif option.role == "shell":
-                self.check_text(value, (), language="sh")
-            elif option.role == "name":
-                self.check_name(name, value)
-            elif option.role == "arithmetic":
-                self.check_arithmetic(value)
+            self.check_role(name, option.role, value)
             has_code |= option.role in {"code", "module"} or option.name in last.scripted
             has_code |= row.reads_code and is_code
         stray = next((one for one in arguments.strays if not _is_held(one)), None)
@@ -774,24 +776,30 @@ class _Judge:
             if role in _CODE_ROLES or is_first or "*" in evaluates:
                 self.keep_out((word,), _reason_program_text(name))
                 is_stdin |= role == "script" and word.text in _STDIN_FILES
-            if role == "script":
-                self.note_executed(word)
-            elif role == "shell":
-                self.check_text(word, (), language="sh")
-            elif role == "name":
-                if name not in _DECLARING or not _ASSIGNED.match(word.text):
-                    self.check_name(name, word)
-                elif name in _PARSED_AGAIN:
-                    self.keep_out((word,), LIST)
-            elif role == "arithmetic":
-                self.check_arithmetic(word)
-            elif role in {"writes", "into", "moves"} or last.in_place:
+            if not self.check_role(name, role, word) and (role in {"writes", "into", "moves"} or last.in_place):
                 self.note_written(word)
             is_open = arguments.dashes is None or number <= arguments.dashes
             is_behind = (last.stops or row.interpreter) and number > 1 and not is_scripted
             if is_open and not is_behind and (last.wraps or _is_guarded(row, last)) and _leads(word.text):
                 self.refuse(word.text, _reason_option(spelled))
         return is_stdin
+
+    def check_role(self, name: str, role: str, word: Word) -> bool:
+        """Judge a word that is executed or evaluated; return whether it is one."""
+        match role:
+            case "script":
+                self.note_executed(word)
+            case "shell":
+                self.check_text(word, (), language="sh")
+            case "name" if name in _DECLARING and _ASSIGNED.match(word.text):
+                self.keep_out((word,) if name in _PARSED_AGAIN else (), LIST)
+            case "name":
+                self.check_name(name, word)
+            case "arithmetic":
+                self.check_arithmetic(word)
+            case _:
+                return False
+        return True
 
     def check_wrapped(self, name: str, arguments: Arguments, *, node: SimpleCommand, is_fed: bool) -> None:
         """Judge the command that a wrapper starts, or the text that it gives to a shell."""
@@ -973,12 +981,6 @@ class _Judge:
             return base
         is_any = _is_held(base) or not self.assigned.isdisjoint(_names_in(word.raw))
         return "*" if is_any else word.raw
-
-    def check_written_files(self) -> None:
-        for name, position in self.executed if self.written else ():
-            if name in self.written or name == "*" or "*" in self.written:
-                subject = f'"{name}"' if name != "*" else "the file"
-                raise TemplateError(subject, WRITTEN, text=self.source.line, position=position)
 
 
 def _names_in(text: str) -> set[str]:

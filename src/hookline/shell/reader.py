@@ -293,7 +293,7 @@ class _Reader:
             body = node.child_by_field_name("body")
             return (self.inner([body], body.start_byte, body.end_byte),) if body is not None else ()
         heads = _HEADS if node.type == "c_style_for_statement" else _HEADS[:3]
-        skipped = {id_of(one) for name in heads for one in node.children_by_field_name(name)}
+        skipped = {one for name in heads for one in node.children_by_field_name(name)}
         lists: list[list[Tree]] = [[]]
         found = list(self.scripts_below(*(one for name in heads[3:] for one in node.children_by_field_name(name))))
         for child in node.children:
@@ -304,11 +304,7 @@ class _Reader:
                 found += self.bodies(child, kind)
             elif child.type in {"then", "do", "{", "(", ")", "in", "else"}:
                 lists.append([])
-            elif (
-                id_of(child) not in skipped
-                and child.type not in _REDIRECTS
-                and (child.is_named or child.type in _OPERATORS)
-            ):
+            elif child not in skipped and child.type not in _REDIRECTS and (child.is_named or child.type in _OPERATORS):
                 lists[-1].append(child)
         return (*found, *self.bodies_of_lists(lists))
 
@@ -722,8 +718,3 @@ def _has_error(root: "Tree") -> bool:
             return True
         pending += [child for child in one.children if child.has_error]
     return False
-
-
-def id_of(node: "Tree") -> tuple[int, int, str]:
-    """Return what tells a node from its neighbours."""
-    return node.start_byte, node.end_byte, node.type

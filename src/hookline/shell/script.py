@@ -73,6 +73,11 @@ class Assignment(Struct, frozen=True):
     values: tuple[Word, ...] = ()
     is_append: bool = False
 
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The words that are assigned."""
+        return self.values if self.value is None else (self.value, *self.values)
+
 
 class Redirect(Struct, frozen=True):
     """A redirection. `target` is None for a here-document, whose text is `body`.
@@ -84,6 +89,11 @@ class Redirect(Struct, frozen=True):
     target: Word | None = None
     fd: str = ""
     body: Word | None = None
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """The target or the text."""
+        return tuple(word for word in (self.target, self.body) if word is not None)
 
 
 class SimpleCommand(Struct, frozen=True):
@@ -148,6 +158,11 @@ class Script(Struct, frozen=True):
     comments: tuple[tuple[int, int], ...] = ()
 
 
+def script_of_words(words: tuple[str, ...]) -> Script:
+    """Return the script that consists of one command with exactly these words."""
+    return Script(steps=(ScriptStep(SimpleCommand(words=tuple(Word(text=word, raw=word) for word in words))),))
+
+
 def find_nodes(script: Script, *, in_place: bool = False) -> Iterator[SimpleCommand | Compound]:
     """Yield every simple and compound command as it is written, those of nested scripts and substitutions included.
 
@@ -160,10 +175,9 @@ def find_nodes(script: Script, *, in_place: bool = False) -> Iterator[SimpleComm
 
 def list_words(node: SimpleCommand | Compound) -> list[Word]:
     """Return the words of one command: its own, the values it assigns, and its redirections."""
-    words = list(node.words)
-    if isinstance(node, SimpleCommand):
-        words += [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
-    return words + [word for one in node.redirects for word in (one.target, one.body) if word is not None]
+    assignments = node.assignments if isinstance(node, SimpleCommand) else ()
+    words = [*node.words, *(word for one in assignments for word in one.words)]
+    return [*words, *(word for one in node.redirects for word in one.words)]
 
 
 def _find_in_node(node: Node, *, in_place: bool) -> Iterator[SimpleCommand | Compound]:

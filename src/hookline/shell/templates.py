@@ -17,19 +17,6 @@ from hookline import json_codec
 from hookline.errors import ConfigError
 from hookline.model.templates import TEMPLATE, find_marks, look_up
 
-__all__ = [
-    "BoundLine",
-    "ShellTemplate",
-    "TemplateError",
-    "check_words",
-    "compile_line",
-    "fill",
-    "fill_words",
-    "has_template",
-    "show",
-    "spread_lists",
-]
-
 # Linux takes 128 KiB in one argument and a quarter of the stack in all, with the environment.
 LONGEST_ARGUMENT: Final = 64 * 1024
 LONGEST_ARGUMENTS: Final = 512 * 1024

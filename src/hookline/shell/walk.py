@@ -13,9 +13,16 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from hookline.shell.options import FD_ACTIONS, FIND_ACTIONS, Arguments, read_arguments
 from hookline.shell.program import Program, split_names
-from hookline.shell.programs import find_program, name_program
+from hookline.shell.programs import (
+    FD_ACTIONS,
+    FIND_ACTIONS,
+    Arguments,
+    assign_roles,
+    find_program,
+    name_program,
+    read_arguments,
+)
 from hookline.shell.reader import parse_script
 from hookline.shell.script import (
     Assignment,
@@ -64,6 +71,10 @@ _COMMAND_VARIABLES: Final = split_names(
 )
 # what git prints where a script starts at the top of a repository
 _GIT_FOLDERS: Final = {"--show-toplevel": ".", "--git-dir": ".git", "--git-common-dir": ".git"}
+
+_SAFE_PATH: Final = "PYTHONSAFEPATH"
+# programs that start others without the variables they were given, or with others
+_OTHER_ENVIRONMENT: Final = frozenset({"env", "sudo", "doas", "su", "runuser", "pkexec", "systemd-run", "nix-shell"})
 
 
 class KnownValue(Struct, frozen=True):
@@ -275,10 +286,9 @@ class _Walker:
             return context
         inner = structs.replace(context)
         for one in redirects:
-            words = [word for word in (one.target, one.body) if word is not None]
-            made = self.words_inside(words, context)
+            made = self.words_inside(one.words, context)
             if one.operator in {"<", "<<", "<<-", "<<<"} and one.fd in {"", "0"}:
-                inner.feeds = (*_find_sources(words, context), *made)
+                inner.feeds = (*_find_sources(one.words, context), *made)
                 inner.stdin = (
                     self.text_of(one.body or one.target, context) if one.operator != "<" else _know_output(made)
                 )
@@ -306,7 +316,7 @@ class _Walker:
 
     def simple(self, node: SimpleCommand, context: _Context) -> None:
         start = len(self.commands)
-        assigned = [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
+        assigned = [word for one in node.assignments for word in one.words]
         words = [word for word in (*node.words, *assigned) if word.scripts]
         inside = {word.start: self.words_inside([word], context) for word in words}
         inner = self.apply_redirects(node.redirects, context)
@@ -315,9 +325,8 @@ class _Walker:
         if not node.words or declares:
             self.assign(node.assignments, context)
             for one in node.assignments:
-                values = [word for word in (one.value, *one.values) if word is not None]
-                made = [command for word in values for command in inside.get(word.start, ())]
-                context.sources[one.name] = (*made, *_find_sources(values, context))[-_MOST_FEEDS:]
+                made = [command for word in one.words for command in inside.get(word.start, ())]
+                context.sources[one.name] = (*made, *_find_sources(one.words, context))[-_MOST_FEEDS:]
         if not node.words:
             if redirects or len(self.commands) > start:
                 self.add(self.make((), inner, redirects=redirects))
@@ -818,27 +827,6 @@ class _Walker:
             context.folders = _go(context.folders, operands[0])
 
 
-def assign_roles(roles: Sequence[str], operands: Sequence[Word], *, scripted: bool = False) -> list[tuple[str, Word]]:
-    """Pair operands with their roles; with `scripted`, an option took the place of the first one."""
-    wanted = list(roles)
-    if scripted and wanted and wanted[0] in {"plain", "code"}:
-        wanted = wanted[1:]
-    starred = next((at for at, role in enumerate(wanted) if role.endswith("*")), None)
-    if starred is None:
-        return [(wanted[at] if at < len(wanted) else "plain", word) for at, word in enumerate(operands)]
-    before, role, after = wanted[:starred], wanted[starred][:-1], wanted[starred + 1 :]
-    last = len(operands) - len(after)
-    found: list[tuple[str, Word]] = []
-    for at, word in enumerate(operands):
-        if at < len(before):
-            found.append((before[at], word))
-        elif at >= last and after:
-            found.append((after[at - last] if last >= len(before) else role, word))
-        else:
-            found.append((role, word))
-    return found
-
-
 def reads_code_from_stdin(made: ShellCommand) -> bool:
     """Return whether an interpreter executes what it reads: it has no operand, or `-` as the first."""
     is_interpreter = made.row is not None and made.row.interpreter and not made.arguments.has_role("code", "module")
@@ -1005,3 +993,28 @@ def _know_output(commands: Sequence[ShellCommand]) -> str | None:
         groups = [[*rest[at : at + count], *[""] * count] for at in range(0, len(rest), count)]
         return "".join("".join(map("".join, zip(pieces, [*group[:count], ""], strict=True))) for group in groups)
     return None
+
+
+def list_pythons(walk: Walk) -> tuple[str, ...]:
+    """Return the programs that start Python, as they are written."""
+    return tuple(command.words[0].text for command in walk.commands if command.name == "python")
+
+
+def can_set_safe_path(walk: Walk) -> bool:
+    """Return whether PYTHONSAFEPATH keeps every Python from the folder it runs in, and none from a folder of its own.
+
+    Python that runs a script needs the folder of the script. Python without a script runs a module, code or its input.
+    """
+    for command in walk.commands:
+        is_assigned = any(one.name == _SAFE_PATH for one in command.assignments)
+        if is_assigned or any(_SAFE_PATH in word.text for word in command.words):
+            return False
+    pythons = [command for command in walk.commands if command.name == "python"]
+    for python in pythons:
+        arguments = python.arguments
+        runs_script = arguments.operands and arguments.operands[0].text != "-"
+        if runs_script and not arguments.has_role("code", "module"):
+            return False
+        if arguments.has("-E") or not _OTHER_ENVIRONMENT.isdisjoint(python.wrappers):
+            return False
+    return bool(pythons)

@@ -27,7 +27,7 @@ from hookline.errors import EngineError
 from hookline.files import read_regular_file
 from hookline.model.event import EventName
 from hookline.sources.gitignore import RULES, GitIgnore
-from hookline.trust.file_cache import decode_text
+from hookline.trust.files_and_programs import decode_text
 
 # seconds of quiet before changes are looked at (debounce), and the longest wait for it
 QUIET: Final = 0.1

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.debug.given_events import complete_event
+from hookline.debug.samples import complete_event
 from hookline.dialects import DIALECTS
 from hookline.engine.event_factory import canonical_events
 from hookline.errors import ConfigError

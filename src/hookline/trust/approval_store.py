@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from hookline.errors import ConfigError, StoreError
 from hookline.files import OPEN_SAFELY, lock_file, replace_file
 from hookline.model.workspace_paths import is_inside_real
-from hookline.trust.executables import Executable
-from hookline.trust.file_cache import decode_text
+from hookline.trust.files_and_programs import Executable, decode_text
 from hookline.trust.repository import find_top
 
 _LARGEST: Final = 64 * 1024 * 1024

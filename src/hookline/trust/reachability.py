@@ -22,11 +22,19 @@ from msgspec.structs import astuple, replace
 from hookline import caller_context
 from hookline.model.hook import Hook
 from hookline.model.workspace_paths import USER_SOURCES, is_inside
-from hookline.shell.programs import SHELLS, find_program
-from hookline.shell.pythons import can_set_safe_path, list_pythons, script_of_words
+from hookline.shell.program import split_names
+from hookline.shell.programs import SHELLS, assign_roles, find_program
 from hookline.shell.reader import parse_script
-from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes
-from hookline.shell.walk import ShellCommand, Walk, assign_roles, find_globs, find_tests, walk_commands
+from hookline.shell.script import Compound, Script, SimpleCommand, Word, find_nodes, list_words, script_of_words
+from hookline.shell.walk import (
+    ShellCommand,
+    Walk,
+    can_set_safe_path,
+    find_globs,
+    find_tests,
+    list_pythons,
+    walk_commands,
+)
 
 LONGEST: Final = 65_536
 """The longest command that is analysed; a longer one is not read before it is approved."""
@@ -77,11 +85,9 @@ _SCRIPT_ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 # variables that make a program load code before its own
-_LOADING: Final = frozenset(
-    {
-        *("BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT", "LUA_INIT", "BUN_OPTIONS"),
-        *("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "JAVA_TOOL_OPTIONS", "MAKEFILES", "GIT_CONFIG_GLOBAL"),
-    }
+_LOADING: Final = split_names(
+    "BASH_ENV ENV NODE_OPTIONS PYTHONSTARTUP PERL5OPT RUBYOPT LUA_INIT BUN_OPTIONS LD_PRELOAD LD_AUDIT"
+    " DYLD_INSERT_LIBRARIES JAVA_TOOL_OPTIONS MAKEFILES GIT_CONFIG_GLOBAL"
 )
 # those of them that hook processes inherit
 _LOADING_INHERITED: Final = ("NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "MAKEFILES")
@@ -104,11 +110,8 @@ _FOLDER_OPTIONS: Final = frozenset({"-C", "--chdir", "--directory", "--cwd", "--
 _EXECUTED: Final = "script"
 # rows of the table that a shell does not look up on the search path
 _BUILTIN_STYLES: Final = frozenset({"builtin", "source", "command"})
-BUILTINS: Final = frozenset(
-    {
-        *("echo", "printf", "test", "[", "[[", "true", "false", ":", "pwd", "kill", "cd", "pushd", "popd", "eval"),
-        *("exec", "trap", "let", "type", "time", "builtin", "command", "source", "."),
-    }
+BUILTINS: Final = split_names(
+    "echo printf test [ [[ true false : pwd kill cd pushd popd eval exec trap let type time builtin command source ."
 )
 """Names that every shell answers by itself, though most systems have a program of the same name."""
 _SHELL_NAMES: Final = SHELLS | BUILTINS
@@ -379,9 +382,7 @@ class _Analysis:
         for command in self.commands:
             words += command.words
             words += [given.value for given in command.arguments.options if given.value is not None]
-            words += [
-                one.target for one in command.redirects if one.target is not None and not _is_written(one.operator)
-            ]
+            words += [one.target for one in command.redirects if one.target and not _is_written(one.operator)]
         names = dict.fromkeys(chain(self.texts, *map(self._spell, words)))
         if self.doubts:
             names |= dict.fromkeys(self._list_pieces())
@@ -571,12 +572,7 @@ def _is_written(operator: str) -> bool:
 
 def _list_read_words(node: SimpleCommand | Compound) -> list[Word]:
     """Return the words of one command as they are written, but for the files that it only writes."""
-    words = list(node.words)
-    if isinstance(node, SimpleCommand):
-        words += [word for one in node.assignments for word in (one.value, *one.values) if word is not None]
-    for one in node.redirects:
-        words += [word for word in (one.target, one.body) if word is not None and not _is_written(one.operator)]
-    return words
+    return list_words(replace(node, redirects=tuple(one for one in node.redirects if not _is_written(one.operator))))
 
 
 def _list_folder_options(command: ShellCommand) -> list[Word]:
@@ -598,7 +594,7 @@ def has_code(command: ShellCommand) -> bool:
     row, arguments = command.arguments.row, command.arguments
     if row is not None and row.style == "shell":
         return arguments.has("-c")
-    return any(given.option.role in {"code", "module"} for given in arguments.options)
+    return arguments.has_role("code", "module")
 
 
 def _imports_from_here(command: ShellCommand) -> bool:

@@ -21,13 +21,25 @@ _DEFAULT_PORTS: Final = {"ssh": "22", "https": "443", "http": "80", "git": "9418
 _ADDRESS: Final = re.compile(r"[\w.~+@:-]+(?:/[\w.~+@ -]+)+")
 
 
-def identify_repository(root: str | Path) -> str:
+def identify_repository(root: str | Path, *, hops: int = _FOLLOWED) -> str:
     """Return the name of a folder's repository, the same in each of its worktrees and clones.
 
     That is the address of its origin, such as `github.com/owner/project`, or `file:` and a folder where there is
-    none. A folder below the top is named, too. In any doubt a folder is a repository of its own.
+    none. A folder below the top is named, too. In any doubt a folder is a repository of its own. Origins that are folders
+    are followed `hops` times.
     """
-    return _identify(os.path.realpath(root), _FOLLOWED)
+    folder = Path(os.path.realpath(root))
+    is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
+    # only as the origin of another one: in a working tree, such files can have been committed
+    if hops < _FOLLOWED and is_bare:
+        return _find_origin(folder, hops) or f"file:{folder}"
+    above = _find_top(folder)
+    common = _find_common(above) if above is not None else None
+    if above is None or common is None:
+        return f"file:{folder}"
+    name = _find_origin(common, hops) or f"file:{common}"
+    below = folder.relative_to(above).as_posix()
+    return name if below == "." else f"{name}//{below}"
 
 
 def list_names_by_path(root: str | Path) -> tuple[str, ...]:
@@ -81,21 +93,6 @@ def read_branch(folder: str) -> str:
     return DETACHED if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}|detached HEAD", branch) else branch
 
 
-def _identify(root: str, hops: int) -> str:
-    folder = Path(root)
-    is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "config").is_file()
-    # only as the origin of another one: in a working tree, such files can have been committed
-    if hops < _FOLLOWED and is_bare:
-        return _find_origin(folder, hops) or f"file:{folder}"
-    above = _find_top(folder)
-    common = _find_common(above) if above is not None else None
-    if above is None or common is None:
-        return f"file:{folder}"
-    name = _find_origin(common, hops) or f"file:{common}"
-    below = folder.relative_to(above).as_posix()
-    return name if below == "." else f"{name}//{below}"
-
-
 def _find_top(folder: Path) -> Path | None:
     return next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), None)
 
@@ -132,7 +129,7 @@ def _find_origin(common: Path, hops: int) -> str:
         # counted from the folder of the files; a bare repository has none but its own
         base = common.parent if common.name == ".git" else common
         path = os.path.realpath(base / local)
-        return _identify(path, hops - 1) if hops and Path(path).is_dir() else f"file:{path}"
+        return identify_repository(path, hops=hops - 1) if hops and Path(path).is_dir() else f"file:{path}"
     return normalise_url(url)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from hookline.model.hook import Hook, get_process_hook, make_undo_hook
 from hookline.model.workspace_paths import find_program
+from hookline.shell.program import split_names
 from hookline.shell.walk import ShellCommand, walk_commands
 from hookline.trust.fingerprint import get_search_path
 from hookline.trust.reachability import BUILTINS, analyse_reach, has_code, read_command, run_dir
@@ -35,12 +36,9 @@ _LAUNCHERS: Final = {
     **dict.fromkeys(("docker", "podman"), (("run",), ("container", "run"))),
 }
 _IMAGES: Final = frozenset({"docker", "podman"})
-_TAKES_VALUE: Final = frozenset(
-    {
-        *("-p", "--package", "--from", "--with", "--python", "-c", "--call", "--index-url", "--spec"),
-        *("-v", "--volume", "-e", "--env", "-w", "--workdir", "-u", "--user", "--name", "--network", "--mount"),
-        *("--entrypoint", "--platform", "--env-file", "-m", "--memory", "--cpus", "--add-host", "-h", "--hostname"),
-    }
+_TAKES_VALUE: Final = split_names(
+    "-p --package --from --with --python -c --call --index-url --spec -v --volume -e --env -w --workdir -u --user --name"
+    " --network --mount --entrypoint --platform --env-file -m --memory --cpus --add-host -h --hostname"
 )
 # the option that names what is fetched, when that is not the first word
 _PACKAGE_OPTIONS: Final = frozenset({"-p", "--package", "--from", "--spec"})
@@ -48,11 +46,8 @@ _VERSION: Final = r"v?\d+\.\d+\.\d+[\w.+-]*"
 _PINNED: Final = re.compile(rf".+(?:@|==){_VERSION}")
 _PINNED_IMAGE: Final = re.compile(r".+@sha256:[0-9a-f]{64}")
 _REMOTE: Final = re.compile(r"(?:https?|npm|jsr|git\+\w+):")
-_NETWORK: Final = frozenset(
-    {
-        *("curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp", "sftp", "rsync", "ftp"),
-        *("http", "https", "xh", "aria2c", "gh", "aws", "gcloud", "kubectl"),
-    }
+_NETWORK: Final = split_names(
+    "curl wget nc ncat netcat socat telnet ssh scp sftp rsync ftp http https xh aria2c gh aws gcloud kubectl"
 )
 _FETCHERS: Final = frozenset({"curl", "wget"})
 

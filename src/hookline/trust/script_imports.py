@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from os.path import basename, dirname, isfile, join, normpath, splitext
 from typing import Final
@@ -19,7 +20,7 @@ from msgspec import Struct
 
 from hookline.shell.reader import parse_script
 from hookline.shell.walk import walk_commands
-from hookline.trust.executables import LONGEST_SHEBANG, parse_shebang
+from hookline.trust.files_and_programs import LONGEST_SHEBANG, parse_shebang
 from hookline.trust.reachability import Started, list_started
 
 _LONGEST: Final = 1_048_576
@@ -93,12 +94,17 @@ def _find_language(path: str, content: bytes) -> str:
     return found or ("" if ending or names or b"\0" in content else "sh")
 
 
+def _parse_python(text: str) -> ast.Module | None:
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.parse(text)
+    # a script for another version of Python may be no text of this one
+    return None
+
+
 def _python_names(text: str) -> Iterator[str]:
     """Yield dotted names as they are imported, with leading dots for folders upwards, and files behind a NUL."""
-    try:
-        # a script for another version of Python may be no text of this one
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parse_python(text)
+    if tree is None:
         yield from _IDENTIFIER.findall(text)[:_MOST_WORDS]
         return
     for node in ast.walk(tree):
@@ -120,9 +126,8 @@ def _name_called(node: ast.Call) -> str:
 
 def _python_doubts(text: str) -> Iterator[str]:
     """Yield what a script loads by a name that is only known at run time."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parse_python(text)
+    if tree is None:
         yield "cannot be read as Python"
         return
     for node in ast.walk(tree):

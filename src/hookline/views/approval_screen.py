@@ -19,10 +19,9 @@ from hookline.model.hook import TEXT_TARGETS, Hook, get_process_hook, make_undo_
 from hookline.model.plan import EFFECT_GATES
 from hookline.process.containment import describe_lacking, find_layers
 from hookline.text import escape_all, wrap
-from hookline.trust.approval_diff import ApprovalChange
 from hookline.trust.approval_store import Approval
 from hookline.trust.fingerprint import HookFingerprint
-from hookline.trust.policy import TrustDecision, TrustedHooks, TrustStatus
+from hookline.trust.policy import ApprovalChange, TrustDecision, TrustedHooks, TrustStatus
 from hookline.trust.risks import list_risks
 from hookline.trust.script_imports import list_doubts
 from hookline.views import containment_to_json, describe_containment, describe_policies

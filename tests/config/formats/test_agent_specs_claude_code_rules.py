@@ -2,13 +2,13 @@ import re
 
 import pytest
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.config.formats.agent_specs import parse_rule
 
 
 def _runs(said: str, command: str, tool: str = "shell") -> bool:
     condition = str(parse_rule(said)["condition"])
-    return compile_condition(condition)({"tool": tool, "args": {"command": command}})
+    return PolicyCondition(condition)({"tool": tool, "args": {"command": command}})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_rule_for_files_becomes_patterns(said: str, files: tuple[str, ...]) -> N
 
 
 def test_rule_for_edits_is_about_every_tool_that_writes() -> None:
-    condition = compile_condition(str(parse_rule("Edit(*.ts)")["condition"]))
+    condition = PolicyCondition(str(parse_rule("Edit(*.ts)")["condition"]))
 
     assert all(condition({"tool": tool}) for tool in ("edit_file", "write_file", "apply_patch", "notebook_edit"))
     assert not condition({"tool": "read_file"})
@@ -86,7 +86,7 @@ def test_rule_for_edits_is_about_every_tool_that_writes() -> None:
     ],
 )
 def test_rule_for_mcp_names_a_server_or_a_tool(said: str, tool: str, *, runs: bool) -> None:
-    assert compile_condition(str(parse_rule(said)["condition"]))({"tool": tool}) is runs
+    assert PolicyCondition(str(parse_rule(said)["condition"]))({"tool": tool}) is runs
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.model.hook import Hook, Layer, OnError
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]
@@ -14,7 +14,7 @@ def _one(reads: Reads, event: str, **entry: object) -> tuple[list[Hook], list[st
 
 def test_matcher_of_a_shell_event_looks_at_the_command(reads: Reads) -> None:
     (hook,), problems = _one(reads, "beforeShellExecution", matcher="curl|wget", timeout=15, failClosed=True)
-    runs = compile_condition(hook.condition)
+    runs = PolicyCondition(hook.condition)
 
     assert problems == []
     assert (hook.on, hook.matcher, hook.native_event) == (("before_tool",), "^(?:shell)$", "beforeShellExecution")

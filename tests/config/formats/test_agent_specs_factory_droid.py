@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.model.hook import Hook
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]
@@ -18,7 +18,7 @@ EVENTS = {
 
 def test_events_stand_at_the_top_and_groups_name_commands(reads: Reads) -> None:
     (hook,), problems = reads("factory-droid", EVENTS)
-    runs = compile_condition(hook.condition)
+    runs = PolicyCondition(hook.condition)
 
     assert problems == []
     assert (hook.matcher, hook.timeout, hook.parallel) == ("Execute", 20, True)

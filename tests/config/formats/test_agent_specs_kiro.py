@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.model.hook import Hook
 
 Reads = Callable[..., tuple[list[Hook], list[str]]]
@@ -66,7 +66,7 @@ def test_matcher_names_tools_categories_and_servers(
 
 def test_matcher_of_a_file_event_looks_at_the_path(reads: Reads) -> None:
     (hook,), _ = _one(reads, trigger="PostFileSave", matcher=r"\.py$")
-    runs = compile_condition(hook.condition)
+    runs = PolicyCondition(hook.condition)
 
     assert (hook.on, hook.matcher) == (("file_edited",), "")
     assert runs({"file": {"path": "a/b.py"}})

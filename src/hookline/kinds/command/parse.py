@@ -53,8 +53,8 @@ def can_isolate_python(words: tuple[str, ...], script: str) -> bool:
     """Return whether a variable keeps every Python that a command starts from modules in the folder where it runs."""
     if "py" not in script and not any("py" in word for word in words):
         return False
-    from hookline.shell.pythons import can_set_safe_path, script_of_words  # noqa: PLC0415 - few start Python like this
-    from hookline.shell.walk import walk_commands  # noqa: PLC0415
+    from hookline.shell.script import script_of_words  # noqa: PLC0415 - few start Python like this
+    from hookline.shell.walk import can_set_safe_path, walk_commands  # noqa: PLC0415
 
     if words:
         return can_set_safe_path(walk_commands(script_of_words(words)))

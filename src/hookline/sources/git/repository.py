@@ -13,7 +13,7 @@ from hookline import caller_context
 from hookline.errors import HostError
 from hookline.model.hook import Hook, Source
 from hookline.model.workspace_paths import is_inside_real, workspace_roots
-from hookline.trust.executables import find_executables
+from hookline.trust.files_and_programs import find_executables
 
 _SECONDS: Final = 30
 _OWN_HOOK: Final = Hook(id="git", kind="git", source=Source.BUILTIN)

@@ -2,7 +2,7 @@ from types import MappingProxyType
 
 import pytest
 
-from hookline.conditions.condition import compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.conditions.parser import BeyondError
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName
@@ -13,7 +13,7 @@ CALL = Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": "ls", "n
 
 @pytest.mark.spec("A-21")
 def test_condition_is_read_once_and_asked_for_every_event() -> None:
-    condition = compile_condition('tool == "shell" && args.command.startsWith("rm ")')
+    condition = PolicyCondition('tool == "shell" && args.command.startsWith("rm ")')
 
     answers = [
         condition(event_context(Event(name=EventName.BEFORE_TOOL, tool="shell", args={"command": command})))
@@ -36,7 +36,7 @@ def test_condition_is_read_once_and_asked_for_every_event() -> None:
 )
 def test_what_can_never_be_true_or_false_is_refused_when_it_is_read(text: str, kind: str) -> None:
     with pytest.raises(ConfigError, match=f"a condition is true or false, but this is {kind}"):
-        compile_condition(text)
+        PolicyCondition(text)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_can_never_be_true_or_false_is_refused_when_it_is_read(text: str, k
 )
 def test_nothing_but_a_boolean_is_an_answer(text: str, why: str) -> None:
     with pytest.raises(ConditionError) as caught:
-        compile_condition(text)(event_context(CALL))
+        PolicyCondition(text)(event_context(CALL))
 
     assert str(caught.value) == why
 
@@ -60,30 +60,30 @@ def test_value_without_a_bottom_is_an_error_and_no_crash() -> None:
         deep = [deep]
 
     with pytest.raises(ConditionError, match="nested too deeply"):
-        compile_condition("a == b")({"a": deep, "b": [deep]})
+        PolicyCondition("a == b")({"a": deep, "b": [deep]})
 
 
 def test_facts_are_what_the_condition_looks_at() -> None:
-    condition = compile_condition('tool == "x" || has(args.a) || args.n > 1 && ["v"].exists(v, v == cwd)')
+    condition = PolicyCondition('tool == "x" || has(args.a) || args.n > 1 && ["v"].exists(v, v == cwd)')
 
     assert condition.facts(event_context(CALL)) == "tool is 'shell', there is no args.a, args.n is 3, cwd is ''"
     assert condition.names == {"tool", "args", "cwd"}
 
 
 def test_facts_are_few_and_leave_the_variables_of_loops_out() -> None:
-    condition = compile_condition("a == 1 && b == 1 && c == 1 && d == 1 && e == 1 && f.exists(x, x.y == e)")
+    condition = PolicyCondition("a == 1 && b == 1 && c == 1 && d == 1 && e == 1 && f.exists(x, x.y == e)")
 
     assert condition.facts(dict.fromkeys("abcdef", 0)) == "a is 0, b is 0, c is 0, d is 0"
     assert condition.names == set("abcdef")
 
 
 def test_any_mapping_will_do() -> None:
-    assert compile_condition("a.b == 1")(MappingProxyType({"a": MappingProxyType({"b": 1})}))
+    assert PolicyCondition("a.b == 1")(MappingProxyType({"a": MappingProxyType({"b": 1})}))
 
 
 def test_more_of_cel_is_for_others() -> None:
     with pytest.raises(BeyondError):
-        compile_condition("tool.lowerAscii() == 'shell'")
+        PolicyCondition("tool.lowerAscii() == 'shell'")
 
 
 class Odd:
@@ -111,7 +111,7 @@ class Odd:
 def test_whatever_a_program_puts_into_its_events_is_an_error_at_most(text: str, why: str) -> None:
     odd = {"odd": Odd(), "odd2": Odd(), "huge": 10**5000}
     context = event_context(Event(name=EventName.BEFORE_TOOL, tool="shell", args=odd, data={7: 7, "name": 1}))  # type: ignore[dict-item]
-    condition = compile_condition(text)
+    condition = PolicyCondition(text)
 
     with pytest.raises(ConditionError) as caught:
         condition(context)

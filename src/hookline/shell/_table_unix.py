@@ -1,4 +1,4 @@
-"""Rows of the table of programs: coreutils, findutils, text tools, archives, editors."""
+"""Rows of the table of programs for files and text, programs that run another command, shells and their builtins."""
 
 from typing import Final
 
@@ -6,6 +6,8 @@ from hookline.shell.program import Program, row
 
 # one row per program, options on a line of their own where they are many
 # fmt: off
+
+# coreutils, findutils, text tools, archives, editors
 
 _GREP: Final = (
     "-E,--extended-regexp -F,--fixed-strings -G,--basic-regexp -P,--perl-regexp -i,-y,--ignore-case -w,--word-regexp"
@@ -206,4 +208,120 @@ FILES: Final[tuple[Program, ...]] = (
     row("pbcopy xsel wl-copy clip pbpaste wl-paste", "plain*", "-selection= -sel= -o -i -b -n"),
     row("xclip", "reads*", "-selection,-sel= -o,-out -i,-in -r,-rmlastnl -d,-display= -t,-target= -l,-loops= -f,-filter -quiet -silent", single_dash=True),
     row("apply_patch applypatch", "plain*", style="apply_patch"),
+)
+
+
+# programs that run another command, shells, and the builtins of shells
+
+_SHELL: Final = "-c,-lc.never -l,--login -i -e -u -x -v -n -f -s -p -r -a -b -h -m -B -C -D -E -H -P -T -o= -O= --norc --noprofile --posix --rcfile=script --init-file=script --version --help --verbose -k -t"
+_BUILTIN: Final = "-a= -d= -n= -p= -t= -u= -r -s -x -g -i -A -f -F -l -e -o= -c -v"
+_SET: Final = "-a -b -e -f -h -k -m -n -o= -p -r -t -u -v -x -B -C -E -H -P -T"
+
+WRAPPERS: Final[tuple[Program, ...]] = (
+    row("sh bash dash zsh ksh ash mksh fish rbash posh yash csh tcsh busybox.sh git-shell", "script plain*", _SHELL,
+        unknown="any", interpreter=True, style="shell"),
+    row("env", "env*",
+        "-i,--ignore-environment -u,--unset= -C,--chdir=folder -S,--split-string=shell -0,--null -v,--debug --block-signal[=] --default-signal[=] --ignore-signal[=] -P=",
+        wraps="words"),
+    row("sudo", "env*",
+        "-A -b,--background -E,--preserve-env[=] -e,--edit -g,--group= -H,--set-home -h,--host= -i,--login -K -k -l,--list -n,--non-interactive -P -p,--prompt= -r= -t= -T= -C= -D,--chdir=folder -R= -S,--stdin -s,--shell -U= -u,--user= -V -v,--validate",
+        wraps="words", evaluates="-s -i -e"),
+    row("sudoedit", "writes*", "-A -n -S -u,--user= -g= -p=", unknown="runs reads"),
+    row("doas", "", "-a= -C= -L -n -s -u=", wraps="words", evaluates="-s"),
+    row("pkexec run0", "", "--user= --keep-cwd", wraps="words"),
+    row("su", "plain*", "-c,--command=shell -l,--login -s,--shell= -m,-p,--preserve-environment -g= -P,--pty",
+        unknown="runs", evaluates="*"),
+    row("runuser", "plain*",
+        "-c,--command=shell -l,--login -s,--shell= -m,-p,--preserve-environment -g= -u,--user= -P,--pty",
+        unknown="runs", evaluates="*", style="after-dashes"),
+    row("timeout gtimeout", "plain", "-k,--kill-after= -s,--signal= --preserve-status --foreground -v,--verbose",
+        wraps="words"),
+    row("nice", "", "-n,--adjustment=", wraps="words", style="numbers"),
+    row("coproc nohup setsid noglob nocorrect unbuffer catchsegv chronic retry ts dbus-run-session fakeroot linux32 linux64 proot eatmydata caffeinate rlwrap winpty proxychains proxychains4 torsocks tsocks torify arch setarch xvfb-run cpulimit trickle ltrace.run", "",
+        "-arm64 -x86_64 -arm64e -i386 -a -l= -q -n= -c -f -w -i -s -d -t= -u", wraps="words"),
+    row("-", "", "", wraps="words"),
+    row("time gtime", "", "-p,--portability -v,--verbose -f,--format= -o,--output=writes -a,--append -l -h",
+        wraps="words"),
+    row("stdbuf", "", "-i,--input= -o,--output= -e,--error=", wraps="words"),
+    row("ionice chrt taskset numactl", "", "-c,--class= -n,--classdata= -p= -t,--ignore -f -r -o -b -a",
+        wraps="words", style="taskset"),
+    row("prlimit cgexec systemd-inhibit", "", "-g= --sticky --what= --who= --why= --mode= -n= -v=", wraps="words"),
+    row("systemd-run", "",
+        "--user --scope --unit= -p,--property= --wait --pipe --pty -t -P --uid= --gid= --nice= -E,--setenv= --working-directory=folder -d -G -q",
+        wraps="words"),
+    row("chroot", "plain", "--userspec= --groups= --skip-chdir", wraps="words", remote=True),
+    row("bwrap", "",
+        "--ro-bind,--ro-bind-try== --bind,--bind-try== --dev-bind,--dev-bind-try== --symlink== --setenv== --unsetenv= --dev= --proc= --tmpfs= --dir= --chdir=folder --unshare-all --unshare-net --unshare-user --unshare-pid --unshare-ipc --unshare-uts --share-net --die-with-parent --new-session --clearenv --uid= --gid= --hostname= --cap-add= --cap-drop= --overlay-src= --as-pid-1",
+        wraps="words", unknown="any"),
+    row("unshare nsenter firejail", "",
+        "-m -u -i -n -p -U -C -T -r -f -t,--target= --mount-proc[=] --fork --pid --net --user --map-root-user --chdir=folder --private[=] --net=",
+        wraps="words", unknown="any"),
+    row("xargs gxargs", "",
+        "-0,--null -a,--arg-file=reads -d,--delimiter= -E= -e[=] -I,-J= -i[=] -L,--max-lines= -l[=] -n,--max-args= -P,--max-procs= -p,--interactive -r,--no-run-if-empty -s,--max-chars= -t,--verbose -x,--exit -R= --process-slot-var= -o",
+        wraps="words", style="xargs"),
+    row("parallel", "",
+        "-j,--jobs= -k,--keep-order -n,--max-args= -I= -a,--arg-file=reads --bar --eta --dry-run --will-cite --halt= -N= -X -m -q --colsep= --delay= --joblog=writes --results=writes --retries= --tag --timeout= -S= --pipe -u --ungroup --line-buffer --lb",
+        wraps="words", style="parallel"),
+    row("watch", "", "-b -c,--color -d,--differences[=] -e -g -n,--interval= -p -t,--no-title -x,--exec -w",
+        wraps="text"),
+    row("entr", "", "-a -c -d -n -p -r -s -z", wraps="words"),
+    row("watchexec nodemon cargo-watch reflex air", "",
+        "-e,--exts= -w,--watch= -r,--restart -c,--clear -i,--ignore= -x,--exec=shell -s= -d= -q --on-busy-update= --delay=",
+        wraps="words", unknown="any"),
+    row("strace ltrace dtruss", "",
+        "-a= -b= -c -C -d -D -e= -E= -f -ff -F -h -i -I= -k -n -o=writes -O= -p= -P= -q -r -s= -S= -t -tt -T -u= -v -V -w -x -xx -y -yy -z -Z",
+        wraps="words"),
+    row("perf", "plain", "-e= -o=writes -g -a -F= -p= -r= -d", wraps="words"),
+    row("gdb lldb rr valgrind hyperfine heaptrack", "",
+        "-ex=code --args --batch -x=script -p= -w,--warmup= -r,--runs= -m= -M= --export-json=writes --export-markdown=writes -n= -s= --tool= --leak-check= -q -N -i -S=",
+        wraps="words", unknown="any"),
+    row("script", "writes", "-a -c,--command=shell -e -f -q -t[=]", unknown="runs", evaluates="*"),
+    row("flock", "plain",
+        "-s,--shared -x,-e,--exclusive -u,--unlock -n,--nonblock -w,--timeout= -o,--close -c,--command=shell -E= -F --verbose",
+        wraps="words"),
+    row("direnv", "plain plain", "", wraps="words", unknown="runs"),
+    row("dotenv dotenvx envdir env-cmd cross-env cross-env-shell dotenv-cli", "env*",
+        "-e=reads -f=reads --env-file=reads -c -o,--override -p= -q", wraps="words", unknown="runs", style="run-words"),
+    row("concurrently npm-run-all run-s run-p wait-on start-server-and-test", "shell*",
+        "-n= -c= -k -r -p= -s= --names= --kill-others --raw", unknown="any"),
+    row("nix-shell", "plain*", "--run=shell --command=shell -p,--packages -I= --pure", unknown="any"),
+    row("asdf nodenv.exec", "plain*", "", unknown="any", subcommands=(
+            row("exec", "", wraps="words", unknown="any"),
+        )),
+    row("nix mise rtx op doppler infisical aws-vault chamber teller devbox flox pixi.run hatch.run", "plain*",
+        "", unknown="any", style="after-dashes"),
+    row("guix", "plain*", unknown="any"),
+    row("screen tmux", "plain*", "-d -m -S= -t= -s= -n= -c=folder -X -dm -dmS=", unknown="any", evaluates="*",
+        style="terminal"),
+    row("at batch crontab", "plain*", "-f=reads -l -r -e -u= -m -q= -i", unknown="any", evaluates="-f",
+        reads_code=True, guarded=True),
+    row("ssh autossh mosh rsh", "plain",
+        "-1 -2 -4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -tt -V -v -X -x -Y -y -B= -b= -c= -D= -E=writes -e= -F=reads -I= -i=reads -J= -L= -l= -m= -O= -o=setting -p= -Q= -R= -S= -W= -w=",
+        wraps="text", remote=True, unknown="urls"),
+    row("cmd", "", "", wraps="text", unknown="any", style="cmd"),
+    row("adb", "plain*", unknown="any", subcommands=(
+            row("shell", "", "-t -T -x -n", wraps="text", remote=True, unknown="any"),
+        )),
+    row("sshpass", "", "-p= -f=reads -d= -e -P= -v", wraps="words"),
+    row("sftp ssh-copy-id ftp lftp", "plain*", "-b=reads -i=reads -P= -o= -r -e=", unknown="any", guarded=True,
+        evaluates="-e -o -b"),
+    row("ssh-keygen", "plain*", "-t= -b= -f=writes -N= -C= -q -l -y -p -e -i -R= -F= -E= -P= -m=", unknown="writes"),
+    row("ssh-add ssh-agent ssh-keyscan", "reads*", "-l -L -D -d -K -t= -s -k -c -H -p= -T="),
+    # builtins of shells
+    row("command", "", "-p -v -V", wraps="words", style="command"),
+    row("builtin", "", "", wraps="words"),
+    row("exec", "", "-a= -c -l", wraps="words"),
+    row("eval", "", "", wraps="text"),
+    row("source .", "script plain*", "", unknown="any", style="source"),
+    row("trap", "shell plain*", "-l -p"),
+    row("cd chdir pushd popd", "plain*", "-L -P -e -n -@"),
+    row("export declare typeset local readonly", "name*", "-r -x -g -i -n -a -A -f -F -l -u -p -t", style="builtin"),
+    row("read", "name*", "-a=name -A -d= -e -i= -n= -N= -p= -r -s -t= -u= -q -k= -z", style="builtin"),
+    row("mapfile readarray", "name*", "-d= -n= -O=arithmetic -s= -t -u= -C=shell -c=", style="builtin"),
+    row("unset getopts", "name*", "-f -v -n", style="builtin"),
+    row("wait", "name*", "-n -f -p=name", style="builtin"),
+    row("set", "plain*", _SET, style="builtin", guarded=True),
+    row("complete compgen compopt bind fc enable jobs history", "plain*", _BUILTIN, style="builtin", evaluates="*"),
+    row("shift shopt setopt unsetopt alias unalias return exit break continue fg bg disown umask ulimit times dirs caller logout suspend emulate autoload zmodload hash.r", "plain*",
+        _BUILTIN, style="builtin"),
 )

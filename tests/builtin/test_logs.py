@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.builtin._json_log import JsonLog, clean
+from hookline.builtin.logs import JsonLog, clean
 from hookline.model.event import Event, EventName, Session
 from tests.builtin.machine import Machine
 

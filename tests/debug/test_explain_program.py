@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debug.resolve_program import ResolvedProgram, find_module, find_program
+from hookline.debug.explain import ResolvedProgram, find_module, find_program
 from hookline.model.hook import Hook
 
 
@@ -40,6 +40,16 @@ def test_code_and_modules_are_no_scripts(tmp_path: Path, line: str, monkeypatch:
 
     assert found(tmp_path, line).trouble == ""
     assert found(tmp_path, line).script == ""
+
+
+def test_value_of_an_option_is_no_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path / "node")
+    script(tmp_path / "app.js")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    found_program = found(tmp_path, "node --conditions development --title x app.js")
+
+    assert found_program == ResolvedProgram(program=f"{tmp_path}/node", script=f"{tmp_path}/app.js")
 
 
 def test_program_that_is_not_on_the_path_is_trouble_but_for_a_shell(tmp_path: Path) -> None:

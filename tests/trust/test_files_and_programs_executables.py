@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from hookline.trust.executables import Executable, ExecutableHashes, find_executables, inspect_executable, parse_shebang
+from hookline.trust.files_and_programs import (
+    Executable,
+    ExecutableHashes,
+    find_executables,
+    inspect_executable,
+    parse_shebang,
+)
 
 
 def program(path: Path, text: str = "x") -> Path:

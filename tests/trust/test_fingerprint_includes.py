@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import ConfigError
-from hookline.trust.includes import expand_globs, expand_includes
+from hookline.trust.fingerprint import expand_globs, expand_includes
 
 NAMES = ("a.sh", "b.py", "lib/c.sh", "lib/deep/d.sh", "lib/deep/e.txt", "lib/.hidden.sh", "lib/__pycache__/c.pyc")
 

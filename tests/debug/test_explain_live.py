@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.debug.live_view import attach_live_view, describe_skips
+from hookline.debug.explain import attach_live_view, describe_skips
 from hookline.engine.engine import Engine
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Skip

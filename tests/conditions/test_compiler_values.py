@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from hookline.conditions.values import (
+from hookline.conditions.compiler import (
     LARGEST,
     are_equal,
     format_value,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hookline.conditions.condition import PolicyCondition, compile_condition
+from hookline.conditions.compiler import PolicyCondition
 from hookline.errors import ConditionError, ConfigError
 from hookline.model.event import Event, EventName, Session
 from hookline.model.templates import event_context
@@ -97,7 +97,7 @@ def answered(condition: PolicyCondition, context: Mapping[str, object]) -> objec
 
 def complaint(text: str) -> str:
     try:
-        compile_condition(text)
+        PolicyCondition(text)
     except ConfigError as problem:
         return problem.message
     return ""
@@ -106,7 +106,7 @@ def complaint(text: str) -> str:
 @pytest.mark.spec("A-21")
 @pytest.mark.parametrize(("policy", "event", "expected"), MEETINGS)
 def test_policy_answers(policy: str, event: Event, expected: object) -> None:
-    condition = compile_condition(POLICIES[policy])
+    condition = PolicyCondition(POLICIES[policy])
 
     assert answered(condition, event_context(event)) == expected
     assert condition.facts(event_context(event))
@@ -127,7 +127,7 @@ def test_whatever_an_event_carries_the_answer_is_true_or_false_or_a_reason(
     policy: str, args: dict[str, object], data: dict[str, object], name: EventName
 ) -> None:
     context = event_context(Event(name=name, tool="shell", args=args, data=data))
-    condition = compile_condition(POLICIES[policy])
+    condition = PolicyCondition(POLICIES[policy])
 
     assert answered(condition, context) in {True, False, UNDECIDED}
     assert isinstance(condition.facts(context), str)

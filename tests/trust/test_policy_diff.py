@@ -5,8 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from hookline.model.hook import Hook
-from hookline.trust.approval_diff import ApprovalChange
-from hookline.trust.policy import TrustedHooks, TrustedHooksConfig
+from hookline.trust.policy import ApprovalChange, TrustedHooks, TrustedHooksConfig
 
 
 def approved(hook: Hook, cwd: Path) -> TrustedHooks:

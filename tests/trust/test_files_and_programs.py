@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.trust.file_cache import ALWAYS_READ, LARGEST, FileCache
+from hookline.trust.files_and_programs import ALWAYS_READ, LARGEST, FileCache
 
 
 def test_file_is_given_with_its_bytes(tmp_path: Path) -> None:

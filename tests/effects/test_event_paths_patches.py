@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hookline.effects.patches import PatchPart, parse_changes
+from hookline.effects.event_paths import PatchPart, parse_changes
 
 AGENTS = """*** Begin Patch
 *** Add File: new.py
@@ -41,8 +41,8 @@ rename to two
 
 def test_every_file_of_an_agents_patch_is_found() -> None:
     assert parse_changes(AGENTS) == (
-        PatchPart("add", "new.py"),
-        PatchPart("move", "old.py", "moved/old.py"),
+        PatchPart("add", "new.py", new="*** Delete File: not.py"),
+        PatchPart("move", "old.py", "moved/old.py", old="x\nz", new="y\nz"),
         PatchPart("delete", "gone.py"),
     )
 
@@ -57,7 +57,12 @@ def test_header_with_blanks_before_it_is_one_as_to_the_agents() -> None:
 
 def test_row_that_stays_as_it_is_may_have_stars() -> None:
     patch = "*** Begin Patch\n*** Update File: a\n *** A title ***\n-b\n+*** c\n*** End Patch"
-    assert parse_changes(patch) == (PatchPart("update", "a"),)
+    assert parse_changes(patch) == (PatchPart("update", "a", old="b", new="*** c"),)
+
+
+def test_text_behind_a_patch_is_no_text_of_a_file() -> None:
+    patch = "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch\n+c\n d"
+    assert parse_changes(patch) == (PatchPart("add", "a", new="b"),)
 
 
 def test_every_file_of_a_unified_diff_is_found_with_and_without_its_first_folder() -> None:
