@@ -210,6 +210,19 @@ def test_unusable_hook_is_left_out_and_a_refused_one_stays(desk: Desk) -> None:
     ]
 
 
+@pytest.mark.parametrize("judge", ["unusable", "refusal"])
+def test_hook_that_makes_a_judge_fail_takes_no_other_with_it(desk: Desk, judge: str) -> None:
+    def fail(hook: Hook) -> str:
+        return "" if hook.command == "fine" else str(hook.command + 1)  # type: ignore[operator] # the bug
+
+    desk.put(desk.project / ".config/agent/settings.json", settings("Stop", "odd", "fine"))
+    loaded = desk.load(**{judge: fail})
+
+    assert "fine" in [hook.command for hook in loaded.hooks]
+    [problem] = loaded.problems
+    assert "shows a bug in hookline (TypeError(" in problem.message
+
+
 def test_control_characters_of_a_file_do_not_reach_the_message(desk: Desk) -> None:
     desk.put(desk.project / "hookline.toml", '[[hook]]\non = "\\u001b[2Jx"\nrun = "y"\n[[hook]]\n"\\u202ek" = 1\n')
     text = "".join(errors(desk.load()))

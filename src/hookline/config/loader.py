@@ -129,7 +129,7 @@ def judge(
     hooks = _drop_duplicates(merge_copies(hooks, tools), problems)
     for hook in hooks:
         # what is wrong with the definition was reported where it was read
-        if refusal is not None and not hook.invalid and (reason := refusal(hook)):
+        if refusal is not None and not hook.invalid and (reason := _find_reason(refusal, hook)):
             problems.append(_hook_problem(hook, f"hook {quote(hook.id)} will not be run: {reason}"))
     return replace(candidates, hooks=tuple(hooks), problems=tuple(problems), lost=lost)
 
@@ -320,13 +320,22 @@ def read_text(path: str, *, is_managed: bool = False, largest: int | None = None
         raise ConfigError("the file is not UTF-8; nothing in it is in force", path=path, line=line) from None
 
 
+def _find_reason(find: FindReason, hook: Hook) -> str:
+    """Return what is wrong with a hook, or ""; one that makes us fail must not take the others with it."""
+    try:
+        return find(hook)
+    except Exception as problem:
+        logger.exception("%s could not be judged", hook.id)
+        return f"judging it shows a bug in hookline ({problem!r}), please report it"
+
+
 def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: FindReason | None) -> list[Hook]:
     """Drop hooks that cannot be planned; a guard among them is replaced by a refused one, which fails closed."""
     if objection is None:
         return hooks
     usable = []
     for hook in hooks:
-        reason = objection(hook)
+        reason = _find_reason(objection, hook)
         if not reason:
             usable.append(hook)
             continue
@@ -339,7 +348,7 @@ def _drop_unusable(hooks: list[Hook], problems: list[Problem], *, objection: Fin
         broken = {
             field: getattr(bare, field)
             for field in ("matcher", "files", "writes", "deletes", "reads", "runs", "urls", "condition", "schedule")
-            if getattr(hook, field) and objection(replace(bare, **{field: getattr(hook, field)}))
+            if getattr(hook, field) and _find_reason(objection, replace(bare, **{field: getattr(hook, field)}))
         }
         why = f"{reason}; it is not in force: mend {_location(hook)}, then `hookline check`"
         usable.append(replace(hook, kind=INVALID, invalid=why, on_error=OnError.BLOCK, **broken))
