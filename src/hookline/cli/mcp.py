@@ -24,8 +24,7 @@ from hookline.config.mcp_servers import describe_missing
 from hookline.config.mcp_tables import TABLE, ServerReader
 from hookline.errors import ConfigError, EngineError
 from hookline.kinds.mcp import Mcp
-from hookline.mcp.login import TIMEOUT, LoginOptions, log_in, log_out
-from hookline.mcp.tokens import Login, Storage, TokenStore, choose_storage
+from hookline.mcp.logins import TIMEOUT, Login, LoginOptions, Storage, TokenStore, choose_storage, log_in, log_out
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
 from hookline.model.hook import Hook, Layer, make_server_hook

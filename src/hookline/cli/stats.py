@@ -11,8 +11,7 @@ from hookline.cli._describe import format_cost
 from hookline.cli._output import CellStyle, Line, Table, TextStyle, format_ago, format_span, render, write_bytes_exact
 from hookline.cli._project import parse_dialect
 from hookline.engine.metrics import SLOW
-from hookline.stores.trace_queries import TraceFilter
-from hookline.stores.trace_stats import HookFigures, TraceStats
+from hookline.stores.trace_queries import HookFigures, TraceFilter, TraceStats
 from hookline.user_dirs import find_user_dirs
 
 _HEAD: Final = ["hook", "runs", "succeeded", "blocked", "p50", "p95", "p99", "longest", "in all", "last run"]

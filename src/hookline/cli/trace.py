@@ -47,8 +47,8 @@ from hookline.errors import ConfigError
 from hookline.model.language_models import ModelUsage
 from hookline.model.record import Record, Step
 from hookline.model.verdict import Decision
-from hookline.stores.receipts import read_receipt, write_receipt
-from hookline.stores.record_chain import Break, Checked
+from hookline.stores.record_chain import Break, Checked, read_receipt, write_receipt
+from hookline.stores.sqlite import row_to_record
 from hookline.stores.trace_queries import UNFINISHED, TraceFilter, TraceQueries
 from hookline.user_dirs import find_user_dirs
 
@@ -176,7 +176,7 @@ def _export(args: argparse.Namespace) -> int:
     traces = _open_traces()
     wanted = _read_filter(args)
     if args.receipt:
-        lines = write_receipt(traces, wanted.matches)
+        lines = write_receipt(traces, lambda row: wanted.matches(row_to_record(row)))
     else:
         lines = (to_json_line(asdict(record)) for record in traces.matching(wanted))
     if args.output is None:

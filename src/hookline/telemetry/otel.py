@@ -35,7 +35,7 @@ from hookline import json_codec
 from hookline.model.event import EventName
 from hookline.model.record import Record, Step
 from hookline.stores.counters import BUCKETS
-from hookline.telemetry.target import CollectorTarget
+from hookline.telemetry.exporter import CollectorTarget
 from hookline.text import redact, sanitize
 from hookline.version import __version__
 

@@ -13,8 +13,7 @@ from msgspec import Struct
 from hookline.stores.counters import BUCKETS, Counter, Labels
 from hookline.stores.queue import SqliteQueue
 from hookline.stores.sqlite import LARGEST
-from hookline.stores.trace_queries import TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceQueries, TraceStats
 from hookline.version import __version__
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -11,8 +11,7 @@ from hookline import json_codec
 from hookline.model.event import EVENTS, EventName
 from hookline.model.record import Record, Step
 from hookline.model.verdict import EffectKind
-from hookline.stores.trace_queries import SessionSummary, Summary, TraceFilter, TraceQueries
-from hookline.stores.trace_stats import HookFigures, TimeBucket
+from hookline.stores.trace_queries import HookFigures, SessionSummary, Summary, TimeBucket, TraceFilter, TraceQueries
 
 Json = Mapping[str, object]
 

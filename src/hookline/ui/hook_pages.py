@@ -15,7 +15,7 @@ from hookline.errors import ConfigError, StoreError
 from hookline.http_server import HTTPException
 from hookline.model.hook import Hook, Layer
 from hookline.project import Project, load_project
-from hookline.stores.trace_stats import HookFigures
+from hookline.stores.trace_queries import HookFigures
 from hookline.text import escape, sanitize
 from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustStatus, suggest_approval

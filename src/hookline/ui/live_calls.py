@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.record import Step
-from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries, summarise
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries, TraceStats, summarise
 
 MOST_CALLS: Final = 500
 MOST_BLOCKED: Final = 200

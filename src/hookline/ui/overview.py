@@ -15,8 +15,7 @@ from hookline.hosts.status import find_installed
 from hookline.model.event import EVENTS
 from hookline.stores.queue import SqliteQueue
 from hookline.stores.sqlite import LARGEST
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
 from hookline.ui.call_views import figures_to_json, times_to_json
 from hookline.ui.hook_pages import open_project
 from hookline.user_dirs import UserDirs

@@ -15,8 +15,7 @@ from hookline import json_codec
 from hookline.daemon import peer_check
 from hookline.errors import ConfigError, EngineError
 from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, StreamingResponse, read_body
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
 from hookline.text import sanitize
 from hookline.ui import call_views, hook_pages, overview
 from hookline.ui.commands import run_command

@@ -24,8 +24,7 @@ from textual.widgets import DataTable, Footer, Input, Sparkline, Static
 from textual.worker import get_current_worker
 
 from hookline.errors import EngineError
-from hookline.stores.trace_queries import Summary, TraceFilter
-from hookline.stores.trace_stats import HookFigures
+from hookline.stores.trace_queries import HookFigures, Summary, TraceFilter
 from hookline.text import sanitize
 from hookline.ui.live_calls import Lane, LiveSnapshot
 

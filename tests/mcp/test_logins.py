@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import McpError
-from hookline.mcp.tokens import Login, LoginSecrets, Storage, TokenStore
+from hookline.mcp.logins import Login, LoginSecrets, Storage, TokenStore
 
 # ruff: noqa: S106 - made up
 URL = "https://example.com/mcp"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from hookline.model.settings import Telemetry
-from hookline.telemetry.target import find_target
+from hookline.telemetry.exporter import find_target
 from tests.daemon.living import Living
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example/otlp"}
