@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import HostError
-from hookline.sources.git.repository import find_git, run_git
+from hookline.sources.git_repository import find_git, run_git
 
 
 def test_a_git_that_the_project_brings_along_is_not_run(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hookline.model.hook import Hook
-from hookline.sources.schedule import LONGEST_SLEEP, DueHook, Timetable, local_zone, run
+from hookline.sources.watcher import LONGEST_SLEEP, DueHook, Timetable, local_zone, run_schedule
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -111,7 +111,9 @@ def test_hooks_are_started_at_every_time_for_as_long_as_it_runs() -> None:
 
     async def scenario() -> None:
         times = timetable(clock, hook("a", "* * * * *"), hook("b", "*/2 * * * *"))
-        running = asyncio.create_task(run(times, lambda due: started.append((due.hook.id, due.at)), sleep=clock.sleep))
+        running = asyncio.create_task(
+            run_schedule(times, lambda due: started.append((due.hook.id, due.at)), sleep=clock.sleep)
+        )
         while clock.now < NOON + timedelta(minutes=4, seconds=30):  # noqa: ASYNC110 - this clock goes by itself
             await asyncio.sleep(0)
         running.cancel()

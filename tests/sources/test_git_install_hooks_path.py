@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import HostError
-from hookline.sources.git import install
-from hookline.sources.git.repository import open_repository
-from tests.sources.git.repositories import THEIRS, Repository
+from hookline.sources import git_install
+from hookline.sources.git_repository import open_repository
+from tests.sources.repositories import THEIRS, Repository
 
 pytestmark = pytest.mark.slow
 
@@ -108,8 +108,8 @@ def test_only_a_plain_file_with_our_mark_is_ours(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(ours)
     (tmp_path / "theirs").write_text("#!/bin/sh\n")
 
-    assert install.is_ours(ours)
-    assert not any(install.is_ours(tmp_path / name) for name in ("link", "theirs", "missing", "."))
+    assert git_install.is_ours(ours)
+    assert not any(git_install.is_ours(tmp_path / name) for name in ("link", "theirs", "missing", "."))
 
 
 def test_state_of_somebody_else_is_refused(repository: Repository) -> None:
@@ -118,4 +118,4 @@ def test_state_of_somebody_else_is_refused(repository: Repository) -> None:
     (folder / "state.json").write_text('{"file": 3}')
 
     with pytest.raises(HostError, match=r"cannot read .*state\.json"):
-        install.read_state(open_repository(repository.top))
+        git_install.read_state(open_repository(repository.top))

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import HostError
-from hookline.sources.git.repository import open_repository
-from tests.sources.git.repositories import Repository
+from hookline.sources.git_repository import open_repository
+from tests.sources.repositories import Repository
 
 
 def test_a_linked_work_tree_shares_the_folder_of_the_repository(tmp_path: Path) -> None:

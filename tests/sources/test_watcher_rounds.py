@@ -1,6 +1,6 @@
 import pytest
 
-from hookline.sources.loop_guard import AT_ONCE, LAST, WAITS, LoopGuard, required_quiet
+from hookline.sources.watcher import LAST_ROUND, ROUND_WAITS, ROUNDS_AT_ONCE, LoopGuard, required_quiet
 
 
 class Clock:
@@ -52,12 +52,12 @@ def test_what_ended_long_ago_does_not_make_later_rounds_longer() -> None:
 def test_a_round_that_waited_for_quiet_still_counts() -> None:
     clock = Clock()
     rounds = LoopGuard(2.0, clock=clock)
-    with rounds.running(AT_ONCE):
+    with rounds.running(ROUNDS_AT_ONCE):
         pass
     clock.now += 10
 
-    with rounds.running(AT_ONCE + 1):
-        assert rounds.number == AT_ONCE + 2
+    with rounds.running(ROUNDS_AT_ONCE + 1):
+        assert rounds.number == ROUNDS_AT_ONCE + 2
 
 
 def test_quiet_is_counted_from_the_end_of_the_last_run() -> None:
@@ -72,10 +72,10 @@ def test_quiet_is_counted_from_the_end_of_the_last_run() -> None:
 
 
 def test_the_first_rounds_run_at_once_the_next_wait_longer_and_longer_and_then_none_runs() -> None:
-    assert [required_quiet(number) for number in range(AT_ONCE + 1)] == [0.0] * (AT_ONCE + 1)
-    assert tuple(required_quiet(number) for number in range(AT_ONCE + 1, LAST + 1)) == WAITS
-    assert sorted(WAITS) == list(WAITS)
-    assert required_quiet(LAST + 1) is None
+    assert [required_quiet(number) for number in range(ROUNDS_AT_ONCE + 1)] == [0.0] * (ROUNDS_AT_ONCE + 1)
+    assert tuple(required_quiet(number) for number in range(ROUNDS_AT_ONCE + 1, LAST_ROUND + 1)) == ROUND_WAITS
+    assert sorted(ROUND_WAITS) == list(ROUND_WAITS)
+    assert required_quiet(LAST_ROUND + 1) is None
 
 
 def test_a_hook_that_always_changes_a_file_ends_whatever_the_times() -> None:
@@ -91,7 +91,7 @@ def test_a_hook_that_always_changes_a_file_ends_whatever_the_times() -> None:
         clock.now += 0.3
         number = rounds.number
 
-    assert runs == LAST + 1
+    assert runs == LAST_ROUND + 1
 
 
 def test_a_clock_that_starts_a_hook_again_and_again_does_not_make_saves_count_for_more() -> None:

@@ -1,6 +1,6 @@
 import asyncio
 
-from hookline.sources.loop_guard import AT_ONCE, LAST, FileQueue, LoopGuard
+from hookline.sources.watcher import LAST_ROUND, ROUNDS_AT_ONCE, FileQueue, LoopGuard
 
 SOON = 30
 
@@ -49,22 +49,22 @@ def test_a_file_in_a_late_round_waits_for_quiet_and_then_has_its_turn() -> None:
         now = [0.0]
         rounds = LoopGuard(2.0, clock=lambda: now[0])
         pending = FileQueue(rounds)
-        with rounds.running(AT_ONCE):
+        with rounds.running(ROUNDS_AT_ONCE):
             pass
-        pending.put("a", AT_ONCE + 1)
+        pending.put("a", ROUNDS_AT_ONCE + 1)
         taking = asyncio.create_task(pending.take())
         await asyncio.sleep(0.1)
         assert not taking.done()
         now[0] = 1_000.0
         return await asyncio.wait_for(taking, SOON)
 
-    assert asyncio.run(scenario()) == ("a", AT_ONCE + 1)
+    assert asyncio.run(scenario()) == ("a", ROUNDS_AT_ONCE + 1)
 
 
 def test_somebodys_own_change_does_not_wait_for_quiet() -> None:
     async def scenario() -> tuple[str, int]:
         pending = FileQueue(LoopGuard(2.0))
-        pending.put("a", AT_ONCE + 2)
+        pending.put("a", ROUNDS_AT_ONCE + 2)
         pending.put("a", 0)
         return await asyncio.wait_for(pending.take(), SOON)
 
@@ -74,6 +74,6 @@ def test_somebodys_own_change_does_not_wait_for_quiet() -> None:
 def test_a_file_with_too_many_rounds_is_refused() -> None:
     async def scenario() -> tuple[bool, int]:
         pending = FileQueue(LoopGuard(2.0))
-        return pending.put("a", LAST + 1), len(pending)
+        return pending.put("a", LAST_ROUND + 1), len(pending)
 
     assert asyncio.run(scenario()) == (False, 0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.sources.git.scripts import (
+from hookline.sources.git_install import (
     HOOKS,
     MARK,
     needs_own_file,
@@ -13,7 +13,7 @@ from hookline.sources.git.scripts import (
     script_forwarding,
     script_redirected,
 )
-from tests.sources.git.repositories import Repository
+from tests.sources.repositories import Repository
 
 NO_PYTHON = "/nowhere/bin/python"
 

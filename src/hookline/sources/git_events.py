@@ -16,7 +16,7 @@ from hookline.engine.engine import Engine
 from hookline.errors import HostError
 from hookline.model.event import EventName, Session
 from hookline.model.verdict import Outcome
-from hookline.sources.git.repository import run_git
+from hookline.sources.git_repository import run_git
 
 PRE_COMMIT: Final = "custom:git_pre_commit"
 

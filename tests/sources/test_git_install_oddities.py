@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hookline.sources.git.repository import lock_repository
-from hookline.sources.git.scripts import HOOKS
+from hookline.sources.git_install import HOOKS
+from hookline.sources.git_repository import lock_repository
 from tests.cli.program import environment
-from tests.sources.git.repositories import THEIRS, Repository, picture
+from tests.sources.repositories import THEIRS, Repository, picture
 
 pytestmark = pytest.mark.slow
 

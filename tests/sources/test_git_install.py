@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.git.repositories import THEIRS, Repository, picture
+from tests.sources.repositories import THEIRS, Repository, picture
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hookline.errors import HostError
-from hookline.sources.git.events import GIT_EVENTS, GitCall
-from tests.sources.git.repositories import Repository
+from hookline.sources.git_events import GIT_EVENTS, GitCall
+from tests.sources.repositories import Repository
 
 pytestmark = pytest.mark.slow
 
