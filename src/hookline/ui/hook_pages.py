@@ -19,7 +19,7 @@ from hookline.stores.trace_queries import HookFigures
 from hookline.text import escape, sanitize
 from hookline.trust.fingerprint import HookFingerprint
 from hookline.trust.policy import TrustDecision, TrustStatus, suggest_approval
-from hookline.ui.call_views import figures_to_json
+from hookline.ui.page_json import figures_to_json
 from hookline.views.approval_screen import ApprovalScreen, list_facts, list_files
 from hookline.views.hook_lookup import find_hook
 from hookline.views.hook_view import HookView, describe_containment, describe_target, problems_to_json

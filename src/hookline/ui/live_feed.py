@@ -12,8 +12,7 @@ from msgspec import Struct
 from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries
-from hookline.ui.call_views import call_to_json
-from hookline.ui.masking import mask
+from hookline.ui.page_json import call_to_json, mask
 
 logger: Final = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from hookline.model.event import EVENTS
 from hookline.stores.queue import SqliteQueue
 from hookline.stores.sqlite import LARGEST
 from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
-from hookline.ui.call_views import figures_to_json, times_to_json
 from hookline.ui.hook_pages import open_project
+from hookline.ui.page_json import figures_to_json, times_to_json
 from hookline.user_dirs import UserDirs
 from hookline.version import __version__
 from hookline.views.limits import list_limits

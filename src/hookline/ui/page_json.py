@@ -1,7 +1,8 @@
-"""Calls, sessions and their records as the page gets them."""
+"""Calls, sessions, their records and figures as the page gets them, and the mask that makes every text safe to show."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -12,6 +13,7 @@ from hookline.model.event import EVENTS, EventName
 from hookline.model.record import Record, Step
 from hookline.model.verdict import EffectKind
 from hookline.stores.trace_queries import HookFigures, SessionSummary, Summary, TimeBucket, TraceFilter, TraceQueries
+from hookline.text import sanitize
 
 Json = Mapping[str, object]
 
@@ -21,6 +23,16 @@ _FIGURES: Final = (
     *("hook", "runs", "failed", "failures", "denials", "observed_denials", "success_rate", "mean", "total"),
     *("last_run", "last_error", "tokens", "cost"),
 )
+
+# characters of a text, items of a list or table in the detail of a record, and levels of nesting
+LONGEST: Final = 20_000
+MOST_ITEMS: Final = 500
+# above this level are lists of the server's own: of calls, of records, of figures
+_IN_DETAIL: Final = 4
+DEEPEST: Final = 16
+_SHORT: Final = 300
+
+_PLAIN: Final = (bool, int, float, type(None))
 
 
 def call_to_json(call: Summary) -> dict[str, object]:
@@ -75,12 +87,6 @@ def list_calls(traces: TraceQueries, wanted: TraceFilter, *, limit: int, before:
     return {"calls": list(map(call_to_json, found[:limit])), "more": len(found) > limit}
 
 
-def list_sessions(traces: TraceQueries, wanted: TraceFilter, *, limit: int) -> Json:
-    """Return the sessions with the newest events first."""
-    found = traces.sessions(wanted, limit=limit)
-    return {"sessions": [session_to_json(traces, one) for one in found]}
-
-
 def describe_call(traces: TraceQueries, call: Summary) -> Json:
     """Return a call with its records, and what hooks rewrote."""
     records = traces.records(call.trace)
@@ -132,3 +138,29 @@ def _to_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json_codec.dump(value).decode()
+
+
+def mask(value: object, *, depth: int = 0) -> object:
+    """Return a JSON value with every text in it made safe to show."""
+    if isinstance(value, str):
+        return _mask_short(value) if len(value) <= _SHORT else sanitize(value, longest=LONGEST, tabs=True)
+    if isinstance(value, _PLAIN):
+        return value
+    if depth >= DEEPEST:
+        return "… (nested deeper)"
+    most = MOST_ITEMS if depth >= _IN_DETAIL else None
+    if isinstance(value, Mapping):
+        left = len(value) - MOST_ITEMS if most is not None else 0
+        table = {str(mask(str(key))): mask(item, depth=depth + 1) for key, item in islice(value.items(), most)}
+        return table if left <= 0 else {**table, "…": f"({left} more)"}
+    if isinstance(value, list | tuple | set | frozenset):
+        left = len(value) - MOST_ITEMS if most is not None else 0
+        shown = [mask(item, depth=depth + 1) for item in islice(value, most)]
+        return shown if left <= 0 else [*shown, f"… ({left} more)"]
+    return mask(str(value))
+
+
+@lru_cache(maxsize=8_192)
+def _mask_short(text: str) -> str:
+    # names of sessions, projects, hooks and tools come again and again
+    return sanitize(text, longest=LONGEST, tabs=True)
