@@ -13,7 +13,7 @@ import msgspec
 from hookline.bridge.daemon_socket import IDLE, SocketDir, find_socket_dir, spawn, usual_idle
 from hookline.cli._command import JSON, TINY, CliCommand, argument, flag, number
 from hookline.cli._output import format_ago, format_span, pluralise, print_error, print_line, render
-from hookline.daemon.client import NoDaemonError, ask, end_hung, find_hung
+from hookline.daemon.protocol import NoDaemonError, ask, end_hung, find_hung
 from hookline.errors import EngineError, StoreError
 
 _PATIENCE: Final = 30.0  # seconds for it to start or stop

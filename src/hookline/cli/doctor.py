@@ -40,7 +40,7 @@ from hookline.cli._output import (
 )
 from hookline.cli._project import load_from_args
 from hookline.config.known_entries import read_record
-from hookline.daemon.client import find_hung
+from hookline.daemon.protocol import find_hung
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError

@@ -345,7 +345,7 @@ def notify_daemon() -> None:
     if os.name == "nt":
         return
     from hookline.bridge.daemon_socket import find_socket_dir  # noqa: PLC0415
-    from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
+    from hookline.daemon.protocol import NoDaemonError, ask  # noqa: PLC0415 - only after a change
 
     with suppress(NoDaemonError):
         ask(find_socket_dir(os.environ), ("daemon", "look"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hookline.bridge import call_log
+from hookline.bridge import notices
 
 logger = logging.getLogger("hookline.tests.complaints")
 
@@ -16,7 +16,7 @@ def many() -> Iterator[None]:
     """Answer many calls, as the daemon does."""
     root = logging.getLogger()
     before = root.handlers[:]
-    call_log.install()
+    notices.install_warning_log()
     yield
     root.handlers[:] = before
 
@@ -24,7 +24,7 @@ def many() -> Iterator[None]:
 @pytest.mark.usefixtures("many")
 def test_each_call_has_its_own() -> None:
     async def call(text: str) -> list[str]:
-        with call_log.capture() as lines:
+        with notices.capture_warnings() as lines:
             await asyncio.sleep(0)
             logger.warning(text)
             await asyncio.sleep(0)
@@ -39,25 +39,25 @@ def test_each_call_has_its_own() -> None:
 @pytest.mark.usefixtures("many")
 def test_what_nobody_was_told_is_told_to_the_next_one_and_to_nobody_else() -> None:
     logger.warning("of nobody")
-    with call_log.capture() as lines:
+    with notices.capture_warnings() as lines:
         assert lines == ["of nobody"]
-    with call_log.capture() as lines:
+    with notices.capture_warnings() as lines:
         assert lines == []
 
 
 @pytest.mark.usefixtures("many")
 def test_who_knocks_all_night_fills_no_memory() -> None:
-    for number in range(10 * call_log.MOST):
+    for number in range(10 * notices.MOST_WARNINGS):
         logger.warning("somebody was refused")
         logger.warning("refused for the %dth time", number)
-    with call_log.capture() as lines:
-        assert len(lines) == call_log.MOST
+    with notices.capture_warnings() as lines:
+        assert len(lines) == notices.MOST_WARNINGS
         assert lines.count("somebody was refused") == 1
 
 
 def test_one_call_leaves_the_log_as_it_found_it() -> None:
     before = logging.getLogger().handlers[:]
-    with call_log.capture() as lines:
+    with notices.capture_warnings() as lines:
         logger.warning("of this call")
     assert lines == ["of this call"]
     assert logging.getLogger().handlers == before

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.bridge.call import Call
-from hookline.bridge.read_event import read_call
+from hookline.bridge.call import Call, read_call
 from hookline.dialects import DIALECTS
 from hookline.model.event import EventName
 from hookline.model.exchange import Answer

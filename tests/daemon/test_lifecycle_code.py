@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from hookline.daemon import code_watch
-from hookline.daemon.code_watch import CodeWatch
+from hookline.daemon import lifecycle
+from hookline.daemon.lifecycle import CodeWatch
 
 
 @pytest.fixture(params=["told by the system", "looking"])
 def package(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a package, on a system that tells of changes and on one that does not."""
     if request.param == "looking":
-        monkeypatch.setattr(code_watch, "_start_watch", lambda _root: -1)
+        monkeypatch.setattr(lifecycle, "_start_watch", lambda _root: -1)
     for name in ("a.py", "inner/b.py", "inner/deep/c.py", "inner/data.txt", "__pycache__/a.pyc"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
