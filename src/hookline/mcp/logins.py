@@ -17,7 +17,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,6 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.errors import McpError
+from hookline.files import make_private_folder, replace_file
 from hookline.model.mcp_server import McpServer
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class TokenStore:
         Raises:
             McpError: Another process holds the lock for too long.
         """
-        self._make_folder()
+        make_private_folder(self._folder)
         handle = os.open(self.path(url).with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _wait_for_lock(handle, time.monotonic() + patience)
@@ -169,18 +169,8 @@ class TokenStore:
             os.close(handle)
 
     def _write(self, login: Login) -> None:
-        self._make_folder()
-        # a reader sees the old file or the new one; the file is made with the mode 0600
-        with NamedTemporaryFile(dir=self._folder, prefix=".", delete=False) as file:
-            file.write(msgspec.json.encode(login))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self.path(login.url))
-
-    def _make_folder(self) -> None:
-        # one by one: with `parents` the mode would not apply to the data folder
-        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
+        replace_file(self.path(login.url), msgspec.json.encode(login), mode=0o600)
 
 
 def choose_storage() -> Storage:

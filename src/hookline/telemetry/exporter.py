@@ -291,10 +291,11 @@ class TelemetryExporter:
         if not sys.executable or getattr(sys, "frozen", False):
             return
         env = {name: value for name, value in caller_context.full_environ().items() if name != NESTING}
-        left = HandOver(self.target, str(self._data), list(self._queue))
+        # fields of `HandOver`
+        left = {"target": asdict(self.target), "data": str(self._data), "records": [*map(asdict, self._queue)]}
         with tempfile.TemporaryFile() as file:
             # not a pipe, which blocks when it is full; headers are in no argument that others could see
-            file.write(json_codec.dump({**asdict(left), "target": asdict(self.target), "records": _dump(left.records)}))
+            file.write(json_codec.dump(left))
             file.seek(0)
             with suppress(OSError):
                 subprocess.Popen(
@@ -308,10 +309,6 @@ class TelemetryExporter:
                     start_new_session=True,
                 )
                 self._queue.clear()
-
-
-def _dump(records: Sequence[Record]) -> list[dict[str, object]]:
-    return [asdict(record) for record in records]
 
 
 def make_warning(count: int, reason: str) -> Record:

@@ -109,12 +109,6 @@ class _Collector(SpanProcessor):
         self.spans.append(span)
 
 
-class _OpenEvent(Struct):
-    """The records of an event that is not over yet."""
-
-    records: list[Record]
-
-
 class _OpenSession(Struct):
     """A session whose span is not exported yet; times are in seconds since the epoch."""
 
@@ -138,7 +132,8 @@ class SpanBuilder:
         self._ids = ids
         self._find_start = find_start
         self._has_arguments = has_arguments
-        self._events: dict[str, _OpenEvent] = {}
+        # the records of events that are not over yet
+        self._events: dict[str, list[Record]] = {}
         self._sessions: dict[str, _OpenSession] = {}
         # how often each hook ran at an event; kept after the event, because a hook in the background runs later
         self._runs: dict[str, Tally[str]] = {}
@@ -146,27 +141,23 @@ class SpanBuilder:
     def add(self, record: Record) -> None:
         """Add one record."""
         if record.step is Step.EVENT:
-            self._open(record)
+            self._events[record.trace] = [record]
+            while len(self._events) > MOST_OPEN:
+                # its process was ended before it had an outcome
+                self._build_event(self._events.pop(next(iter(self._events))))
         elif record.step is Step.OUTCOME:
-            opened = self._events.pop(record.trace, None)
-            self._build_event([*opened.records, record] if opened else [record])
+            self._build_event([*self._events.pop(record.trace, ()), record])
         elif record.trace in self._events:
             if record.step in _NOTES or record.step in {Step.COMPLETED, Step.FAILED}:
-                self._events[record.trace].records.append(record)
+                self._events[record.trace].append(record)
         elif record.step in {Step.COMPLETED, Step.FAILED}:
             # a hook in the background, after the outcome
             self._build_hook(record, start=record.at - record.duration, end=record.at)
 
-    def _open(self, record: Record) -> None:
-        self._events[record.trace] = _OpenEvent([record])
-        while len(self._events) > MOST_OPEN:
-            # its process was ended before it had an outcome
-            self._build_event(self._events.pop(next(iter(self._events))).records)
-
     def finish(self) -> None:
         """Build the spans of all that is still open."""
-        for opened in self._events.values():
-            self._build_event(opened.records)
+        for records in self._events.values():
+            self._build_event(records)
         self._events.clear()
         for session in list(self._sessions):
             self._build_session(session)
