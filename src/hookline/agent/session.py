@@ -5,8 +5,8 @@ import getpass
 import os
 import re
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -68,13 +68,9 @@ async def run_setup(project: Project, persona: Persona, view: View, *, trigger: 
         Blocked: A hook says that the project cannot be used.
     """
     scope = project.engine.session(uuid4().hex[:16], cwd=str(project.root), host=persona.host)
-    variables = EnvFile(project.root, scope.session.id)
-    variables.open()
-    try:
+    with EnvFile(project.root, scope.session.id).open() as variables:
         outcome = await scope.emit("setup", {"trigger": trigger})
         _finish_event(variables, outcome, project, view)
-    finally:
-        variables.close()
     if outcome.blocked:
         raise Blocked("setup", outcome)
 
@@ -121,31 +117,29 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
         allowed=set(),
         question_lock=asyncio.Lock(),
     )
-    variables = EnvFile(root, session_id)
-    variables.open()
     mcp = _McpServers(project, options.mcp)
-    try:
-        setup = await scope.emit("setup", {"trigger": options.trigger})
-        _finish_event(variables, setup, project, view)
-        if setup.blocked:
-            raise Blocked("setup", setup)
-        scope.source = "resume" if options.resume else "startup"
-        async with scope:
-            start = scope.start or Outcome()
-            _finish_event(variables, start, project, view)
-            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
-            tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
-            conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
-            conversation.history = earlier
-            try:
-                yield conversation
-            finally:
-                scope.summary = {"total_tokens": parts.usage.total_tokens, "tool_calls": len(parts.calls)}
-                if conversation.history:
-                    history.save_messages(transcripts / session_id / _LAST, conversation.history)
-    finally:
-        variables.close()
-        await mcp.close()
+    with EnvFile(root, session_id).open() as variables:
+        try:
+            setup = await scope.emit("setup", {"trigger": options.trigger})
+            _finish_event(variables, setup, project, view)
+            if setup.blocked:
+                raise Blocked("setup", setup)
+            scope.source = "resume" if options.resume else "startup"
+            async with scope:
+                start = scope.start or Outcome()
+                _finish_event(variables, start, project, view)
+                texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
+                tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
+                conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
+                conversation.history = earlier
+                try:
+                    yield conversation
+                finally:
+                    scope.summary = {"total_tokens": parts.usage.total_tokens, "tool_calls": len(parts.calls)}
+                    if conversation.history:
+                        history.save_messages(transcripts / session_id / _LAST, conversation.history)
+        finally:
+            await mcp.close()
 
 
 class _McpServers:
@@ -168,8 +162,8 @@ class _McpServers:
         except ImportError:
             view.show("note", "MCP servers need another package: pip install 'hookline[mcp]'")
             return []
-        from hookline.mcp.logins import TokenStore  # noqa: PLC0415
-        from hookline.mcp.sessions import Sessions  # noqa: PLC0415 - an extra, as above
+        from hookline.mcp.logins import TokenStore  # noqa: PLC0415 - an extra, as above
+        from hookline.mcp.sessions import Sessions  # noqa: PLC0415
 
         sessions = self._sessions = Sessions(TokenStore(self._data))
         tools: list[AgentTool] = []
@@ -224,10 +218,16 @@ class EnvFile:
         self._path = root / f".ollama-env-{session}"
         self._applied = ""
 
-    def open(self) -> None:
-        """Create the file, empty and readable by the user alone, and name it in the environment."""
+    @contextmanager
+    def open(self) -> Iterator["EnvFile"]:
+        """Create the file, empty and readable by the user alone, and name it in the environment, until the block ends."""
         os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.environ[VARIABLE] = str(self._path)
+        try:
+            yield self
+        finally:
+            self._path.unlink(missing_ok=True)
+            os.environ.pop(VARIABLE, None)
 
     def apply(self, *, is_contained: bool = False) -> list[str]:
         """Set what hooks, also contained ones, wrote since the last call; return a line for each that is refused."""
@@ -241,11 +241,6 @@ class EnvFile:
             if reason := _apply_line(line.strip(), is_contained=is_contained):
                 refused.append(f"{VARIABLE}: {reason}")
         return refused
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._path.unlink(missing_ok=True)
-        os.environ.pop(VARIABLE, None)
 
 
 def _apply_line(line: str, *, is_contained: bool) -> str:

@@ -3,7 +3,6 @@
 All figures are read from two indexes that hold just their columns, so that a million records take a fraction of a second.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -178,11 +177,6 @@ def _count(detail: Mapping[str, object], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _has_outcome(connection: sqlite3.Connection, trace: str) -> bool:
-    query = f"SELECT 1 FROM records WHERE trace = ? AND {OUTCOMES}"
-    return connection.execute(query, (trace,)).fetchone() is not None
-
-
 class TraceQueries:
     """Reads the traces of all processes of a user, while they go on tracing.
 
@@ -213,10 +207,11 @@ class TraceQueries:
             conditions.append("number < ?")
             values = (*values, before)
         query = f"SELECT number, {COLUMNS} FROM records WHERE {' AND '.join(conditions)} ORDER BY number DESC"
+        has_outcome = f"SELECT 1 FROM records WHERE trace = ? AND {OUTCOMES}"
         with self._file.read() as connection:
             for number, *row in connection.execute(query, values):
                 record = row_to_record(tuple(row))
-                if record.step is Step.OUTCOME or not _has_outcome(connection, record.trace):
+                if record.step is Step.OUTCOME or not connection.execute(has_outcome, (record.trace,)).fetchone():
                     yield summarise(record, number)
 
     def sessions(self, wanted: TraceFilter, *, limit: int = 50) -> list[SessionSummary]:

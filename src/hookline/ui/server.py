@@ -285,7 +285,9 @@ class UiServer:
         if segments == ["", ""] and is_reading:
             return self._send_page(request)
         is_known = self._sign_in.is_known(request.cookies, self._cookie)
-        if not is_known and not (segments == ["", "metrics"] and self._has_metrics_token(request)):
+        given = request.headers.get("authorization", "").encode("latin-1")
+        has_metrics_token = hmac.compare_digest(given, f"Bearer {self._metrics_token}".encode())
+        if not is_known and not (segments == ["", "metrics"] and has_metrics_token):
             raise HTTPException(401, "run `hookline ui` again, and open the link that it prints")
         self._http.mark_known(request)
         if request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
@@ -313,10 +315,6 @@ class UiServer:
             # the token is not to stay in the history of the browser
             return Response(status_code=303, headers={"Location": "/"})
         return self._send_file("index.html")
-
-    def _has_metrics_token(self, request: Request) -> bool:
-        given = request.headers.get("authorization", "").encode("latin-1")
-        return hmac.compare_digest(given, f"Bearer {self._metrics_token}".encode())
 
     async def _answer_route(self, request: Request, segments: list[str]) -> Response:
         method = "GET" if request.method == "HEAD" else request.method

@@ -88,31 +88,24 @@ class TopSource(Protocol):
 
     def read_calls(self, wanted: TraceFilter) -> LiveSnapshot:
         """Return the calls and lanes of now."""
-        ...
 
     def read_figures(self, wanted: TraceFilter) -> Sequence[HookFigures]:
         """Return the figures of the hooks that ran."""
-        ...
 
     def list_hooks(self) -> Sequence[HookState]:
         """Return the hooks of the project."""
-        ...
 
     def lay_out_trace(self, trace: str) -> Sequence[Text]:
         """Return the lines about one call."""
-        ...
 
     def open_hook(self, hook: str, *, columns: int) -> HookPage:
         """Return the approval screen of a hook."""
-        ...
 
     def approve(self, page: HookPage) -> str:
         """Approve a hook as the page shows it; return what was done."""
-        ...
 
     def toggle(self, hook: str, *, on: bool) -> str:
         """Switch a hook on or off; return what was done."""
-        ...
 
 
 class Column(NamedTuple):
