@@ -17,10 +17,9 @@ from typing import Final
 
 import msgspec
 
-from hookline.bridge.daemon_socket import IDLE, SocketDir
+from hookline.bridge.daemon_socket import IDLE, Claim, SocketDir
 from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.bridge.notices import install_warning_log
-from hookline.daemon.claim import Claim
 from hookline.daemon.http_server import HttpFront
 from hookline.daemon.socket_server import CallDispatcher, listen
 from hookline.model.exchange import Answer

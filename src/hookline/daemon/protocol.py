@@ -175,7 +175,7 @@ def ask(
         try:
             connection.connect(str(place.socket))
             try:
-                stranger = "" if peer_check.peer_user(connection) == os.geteuid() else "another user"
+                stranger = "" if peer_check.read_credentials(connection)[1] == os.geteuid() else "another user"
             except OSError:
                 stranger = "of an unknown user"
             if stranger:

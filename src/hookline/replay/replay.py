@@ -290,7 +290,7 @@ async def replay(
         if choice.only:
             sets.check_name(choice.only)
         facts = {
-            "hooks": sets.count_hooks(),
+            "hooks": len(sets.list_ids()),
             "notes": (*recording.notes, *sets.list_notes()),
             "problems": sets.list_problems(),
         }
@@ -454,15 +454,12 @@ class _HookSets:
         Raises:
             ConfigError: There is no such hook.
         """
-        known = self._list_ids()
+        known = self.list_ids()
         if self._engines and name not in known:
             raise ConfigError(f"there is no hook {quote(name)}{suggest(name, known)}; `hookline list` shows them all")
 
-    def count_hooks(self) -> int:
-        """Return how many hooks were in force, in all projects together."""
-        return len(self._list_ids())
-
-    def _list_ids(self) -> set[str]:
+    def list_ids(self) -> set[str]:
+        """Return the hooks that were in force, in all projects together."""
         tables = [engine.registry.get_all_hooks() for engine in self._engines.values()]
         return {hook.id for table in tables for hooks in table.values() for hook in hooks}
 

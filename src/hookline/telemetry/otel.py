@@ -81,11 +81,6 @@ def find_event_span_id(trace: str) -> int:
     return _hash(8, "event", trace)
 
 
-def find_hook_span_id(trace: str, hook: str, index: int) -> int:
-    """Return the id of the span of a run of a hook; `index` counts its runs at one event."""
-    return _hash(8, "hook", trace, hook, str(index))
-
-
 class _Ids(IdGenerator):
     """Returns the ids of the span that is started next."""
 
@@ -227,7 +222,8 @@ class SpanBuilder:
         if record.step is Step.FAILED:
             found["error.type"] = str(detail.get("failure") or "unknown")
             status = Status(StatusCode.ERROR, sanitize(str(detail.get("message") or ""), longest=_LONGEST))
-        own = find_hook_span_id(record.trace, record.hook, index)
+        # one of its runs at this event
+        own = _hash(8, "hook", record.trace, record.hook, str(index))
         ids = (find_trace_id(record.session, record.trace), own, find_event_span_id(record.trace))
         self._build(f"hook {found['hookline.hook']}", ids, (start, end), found, status=status)
 

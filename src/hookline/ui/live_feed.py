@@ -13,7 +13,7 @@ from msgspec import Struct
 from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.stores.trace_queries import UNFINISHED, Summary, TraceFilter, TraceQueries
-from hookline.ui.page_json import call_to_json, mask
+from hookline.ui.pages import call_to_json, mask
 
 logger: Final = logging.getLogger(__name__)
 

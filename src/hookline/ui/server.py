@@ -22,7 +22,7 @@ from hookline.errors import ConfigError, EngineError
 from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, StreamingResponse, read_body
 from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
 from hookline.text import sanitize
-from hookline.ui import hook_pages, overview, page_json
+from hookline.ui import pages
 from hookline.ui.live_feed import LiveFeed
 from hookline.user_dirs import find_user_dirs
 
@@ -373,14 +373,14 @@ class UiServer:
 
     def show_status(self, _request: ApiRequest) -> object:
         """Return what the head of the page needs."""
-        status = overview.describe_status(self._open_traces(), self._folders, self._project)
+        status = pages.describe_status(self._open_traces(), self._folders, self._project)
         reason = self._read_only_reason
         return {**status, "read_only": bool(reason), "read_only_reason": reason}
 
     def list_calls(self, request: ApiRequest) -> object:
         """Return a page of calls."""
         limit, before = int(request.number("limit", 100, most=_MOST)), int(request.number("before", 0, most=_LAST))
-        return page_json.list_calls(self._open_traces(), request.filter(), limit=limit, before=before)
+        return pages.list_calls(self._open_traces(), request.filter(), limit=limit, before=before)
 
     async def stream_calls(self, request: ApiRequest) -> object:
         """Return the calls as they end."""
@@ -395,7 +395,7 @@ class UiServer:
         call = traces.find_call(request.names[0])
         if call is None:
             raise HTTPException(404, "there is no such call, or it was removed")
-        facts = dict(page_json.describe_call(traces, call))
+        facts = dict(pages.describe_call(traces, call))
         records, diff = facts.pop("records"), facts.pop("diff")
         return {"call": facts, "records": records, "diff": diff}
 
@@ -403,7 +403,7 @@ class UiServer:
         """Return the newest sessions."""
         limit, traces = int(request.number("limit", 50, most=_MOST)), self._open_traces()
         found = traces.sessions(request.filter(), limit=limit)
-        return {"sessions": [page_json.session_to_json(traces, one) for one in found]}
+        return {"sessions": [pages.session_to_json(traces, one) for one in found]}
 
     def show_session(self, request: ApiRequest) -> object:
         """Return a page of a session."""
@@ -414,8 +414,8 @@ class UiServer:
             raise HTTPException(404, "there is no such session, or its records were removed")
         calls = traces.session_events(session, limit=limit + 1, before=before)
         return {
-            "session": page_json.session_to_json(traces, found[0]),
-            "calls": [page_json.describe_call(traces, call) for call in calls[-limit:]],
+            "session": pages.session_to_json(traces, found[0]),
+            "calls": [pages.describe_call(traces, call) for call in calls[-limit:]],
             "more": len(calls) > limit,
         }
 
@@ -423,20 +423,20 @@ class UiServer:
         """Return the hooks of a project with their figures."""
         wanted = TraceFilter(since=time.time() - _RECENT)
         figures = {one.hook: one for one in TraceStats(self._traces_path).hooks(wanted)}
-        return hook_pages.list_hooks(self._find_project(request.query.get("project", "")), figures)
+        return pages.list_hooks(self._find_project(request.query.get("project", "")), figures)
 
     def show_approval(self, request: ApiRequest) -> object:
         """Return the approval screen of a hook."""
         project = self._find_project(request.query.get("project", ""))
-        return Unmasked(hook_pages.show_approval(project, request.names[0]))
+        return Unmasked(pages.show_approval(project, request.names[0]))
 
     def approve_hook(self, request: ApiRequest) -> object:
         """Approve a hook as it was shown."""
-        return hook_pages.approve(self._find_project(request.text("project")), request.names[0], request.text("digest"))
+        return pages.approve(self._find_project(request.text("project")), request.names[0], request.text("digest"))
 
     def revoke_hook(self, request: ApiRequest) -> object:
         """Take the approval of a hook back."""
-        return hook_pages.revoke(self._find_project(request.text("project")), request.names[0])
+        return pages.revoke(self._find_project(request.text("project")), request.names[0])
 
     async def enable_hook(self, request: ApiRequest) -> object:
         """Switch a hook on."""
@@ -471,22 +471,22 @@ class UiServer:
 
     def show_matrix(self, _request: ApiRequest) -> object:
         """Return what agents can do."""
-        return overview.describe_matrix()
+        return pages.describe_matrix()
 
     def show_metrics(self, request: ApiRequest) -> object:
         """Return figures over time."""
         since = request.number("since", 3_600) or 3_600.0
         # a span for each pixel of a plot is enough
         step = max(request.number("step", since / 60), since / _MOST_SPANS)
-        return overview.describe_metrics(self._traces_path, since=since, step=step)
+        return pages.describe_metrics(self._traces_path, since=since, step=step)
 
     def show_queue(self, _request: ApiRequest) -> object:
         """Return jobs and limits."""
-        return overview.describe_queue(self._folders.data, str(self._project))
+        return pages.describe_queue(self._folders.data, str(self._project))
 
     async def show_doctor(self, _request: ApiRequest) -> object:
         """Return what `hookline doctor` finds."""
-        return overview.shape_doctor(await run_command("doctor", "--project", str(self._project)))
+        return pages.shape_doctor(await run_command("doctor", "--project", str(self._project)))
 
     async def replay(self, request: ApiRequest) -> object:
         """Return what the hooks, with the rules of a text beside them, would decide about a recorded session."""
@@ -505,7 +505,7 @@ class UiServer:
 
 def _encode(answer: object) -> bytes:
     """Return an answer as JSON, with every text made safe to show: the one place where that happens."""
-    return json_codec.dump(answer.value if isinstance(answer, Unmasked) else page_json.mask(answer))
+    return json_codec.dump(answer.value if isinstance(answer, Unmasked) else pages.mask(answer))
 
 
 ROUTES: Final = (

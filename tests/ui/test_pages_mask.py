@@ -1,6 +1,6 @@
 """Texts of records on their way to the page."""
 
-from hookline.ui.page_json import LONGEST, MOST_ITEMS, mask
+from hookline.ui.pages import LONGEST, MOST_ITEMS, mask
 
 KEY = "ghp_0123456789abcdefghijklmnopqrstuv"
 
