@@ -209,7 +209,7 @@ class Conversation:
         def on_outcome(outcome: Outcome) -> None:
             outcomes.append(outcome)
             show_outcome(self.view, outcome)
-            call.decision = max(call.decision, outcome.decision.word, key=_rank)
+            call.decision = max(call.decision, outcome.decision.word, key=lambda word: Decision[word.upper()])
             if outcome.args is not None:
                 call.args = outcome.args
 
@@ -555,10 +555,6 @@ def _list_kept(outcome: Outcome, described: Sequence[object]) -> list[int]:
     named = [effect.value for effect in outcome.effects if effect.kind is EffectKind.DATA and effect.path == ("keep",)]
     places = {at for value in named if isinstance(value, list) for at in value if isinstance(at, int)}
     return sorted(at for at in places if 0 <= at < len(described))
-
-
-def _rank(decision: str) -> int:
-    return Decision[decision.upper()]
 
 
 def _shorten(args: Mapping[str, object], *, longest: int = 200) -> str:

@@ -213,7 +213,7 @@ def _work(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(args: argparse.Namespace) -> int:
-    from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
+    from hookline.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
     data = find_user_dirs((get_project_dir(args) or working_folder()).absolute()).data
     worker = Worker(data, jobs=args.jobs)

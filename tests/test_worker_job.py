@@ -4,7 +4,7 @@ import pytest
 
 from hookline.model.event import Event, EventName
 from hookline.model.job import Job
-from hookline.worker.worker import MOST_ATTEMPTS, Dead, Retry, _retry_denied, backoff, retry_or_give_up
+from hookline.worker import MOST_ATTEMPTS, Dead, Retry, _retry_denied, backoff, retry_or_give_up
 
 
 def job(*, attempts: int = 1, redelivered: int = 0, age: float = 0.0) -> Job:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from hookline.project_cache import ProjectCache
-from hookline.worker.worker import FRESH, Dead
-from tests.worker.home import Home
+from hookline.worker import FRESH, Dead
+from tests.worker_home import Home
 
 
 @pytest.fixture

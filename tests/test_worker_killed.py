@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.chaos import Chaos
+from tests.worker_chaos import Chaos
 
 pytestmark = pytest.mark.slow
 

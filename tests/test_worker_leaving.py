@@ -7,13 +7,13 @@ import pytest
 from hookline.model.hook import Hook
 from hookline.stores import worker_registry
 from tests.cli.program import environment
-from tests.worker.home import Home
+from tests.worker_home import Home
 
 # A worker that leaves as soon as there is nothing to do, and emitters that rely on it at that very moment.
 _WORKER = """
 import asyncio, sys
 from pathlib import Path
-from hookline.worker import worker
+from hookline import worker
 worker.IDLE = 0.0
 asyncio.run(worker.Worker(Path(sys.argv[1])).work(worker.Until.IDLE, only_one=True))
 """

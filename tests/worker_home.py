@@ -13,7 +13,7 @@ import pytest
 from hookline.project import load_project
 from hookline.project_cache import ProjectCache
 from hookline.stores.queue import SqliteQueue
-from hookline.worker.worker import Result, Tally, Until, Worker, run_job
+from hookline.worker import Result, Tally, Until, Worker, run_job
 from tests.cli.program import configure, hookline
 
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from hookline import worker as module
 from hookline.model.job import JobState
 from hookline.model.record import Step
 from hookline.stores import worker_registry
 from hookline.stores.sqlite import SqliteTraces
-from hookline.worker import worker as module
-from hookline.worker.worker import Tally, Until, Worker
+from hookline.worker import Tally, Until, Worker
 from tests.cli.program import configure, environment
 from tests.waiting import until
-from tests.worker.home import Home
+from tests.worker_home import Home
 
 
 @pytest.fixture
