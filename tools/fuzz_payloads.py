@@ -23,7 +23,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import caller_context
-from hookline.bridge import call_log
+from hookline.bridge import notices
 from hookline.bridge.call import Call, IfBroken
 from hookline.bridge.serve import serve
 from hookline.caller_context import CallerContext
@@ -248,7 +248,7 @@ async def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     asked: Counter[str] = Counter()
     passed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        call_log.install()
+        notices.install_warning_log()
         bench = Bench(Path(folder))
         # an event at which an agent listens to no answer cannot be denied by anybody
         known = [

@@ -272,20 +272,17 @@ def _proxy(address: SplitResult) -> str:
     if caller_context.current() is None:
         proxies = {} if proxy_bypass(host) else getproxies()
     else:
-        proxies = _proxies_of(caller_context.environ())
+        variables = caller_context.environ()
+        # as other programs read them: lower case wins
+        given = {
+            name: variables.get(f"{name}_proxy", "") or variables.get(f"{name.upper()}_PROXY", "")
+            for name in ("http", "https", "all", "no")
+        }
+        proxies = {name: value for name, value in given.items() if value}
         if proxy_bypass_environment(host, proxies):
             return ""
     proxy = proxies.get(address.scheme) or proxies.get("all") or ""
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
-
-
-def _proxies_of(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the proxies that variables name, as other programs read them: lower case wins."""
-    proxies = {
-        name: variables.get(f"{name}_proxy", "") or variables.get(f"{name.upper()}_PROXY", "")
-        for name in ("http", "https", "all", "no")
-    }
-    return {name: value for name, value in proxies.items() if value}
 
 
 def _trusted_certificates() -> tuple[str, str]:

@@ -58,8 +58,7 @@ from hookline.wiring import known_names, make_components, shell_dialects
 
 if TYPE_CHECKING:
     from hookline.config.mcp_servers import FoundServers
-    from hookline.telemetry.exporter import TelemetryExporter
-    from hookline.telemetry.target import CollectorTarget
+    from hookline.telemetry.exporter import CollectorTarget, TelemetryExporter
 
 _OWN_DIALECT: Final = "hookline"
 _BUILTIN_KEYS: Final = ("builtins", "disabled_builtins")
@@ -417,7 +416,7 @@ def _find_export_target(settings: Settings) -> tuple["CollectorTarget | None", l
     """Return where telemetry is exported to, and why it is not."""
     if settings.telemetry is None:
         return None, []
-    from hookline.telemetry.target import find_target  # noqa: PLC0415 - few users export
+    from hookline.telemetry.exporter import find_target  # noqa: PLC0415 - few users export
 
     target, problem = find_target(settings.telemetry, caller_context.environ())
     return target, [Problem("environment", 0, problem, Severity.WARNING)] if problem else []

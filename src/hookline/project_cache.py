@@ -15,8 +15,7 @@ from hookline.project import ListGuarded, Project, load_project, open_traces
 from hookline.user_dirs import UserDirs, find_user_dirs
 
 if TYPE_CHECKING:
-    from hookline.telemetry.exporter import TelemetryExporter
-    from hookline.telemetry.target import CollectorTarget
+    from hookline.telemetry.exporter import CollectorTarget, TelemetryExporter
 
 logger: Final = logging.getLogger(__name__)
 

@@ -352,6 +352,7 @@ def test_what_is_missing_is_said(tmp_path: Path, words: tuple[str, ...], said: s
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+    assert list(world.project.glob(".ollama-env*")) == []
 
 
 def test_tools_survive_endless_output_costly_patterns_and_files_that_are_none(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hookline import caller_context
-from hookline.bridge import recursion_guard
+from hookline.bridge import call as bridge_call
+from hookline.model.installed_entry import NESTING
 from tests.agents.agents import AGENTS, Agent
 from tests.agents.speech import Turn
 from tests.agents.world import World
@@ -118,10 +119,10 @@ def test_an_agent_that_calls_a_url_reads_the_answer_there_and_keeps_its_guards(a
     assert "PreToolUse" not in called(world, agent)
 
     # an agent that a hook has started, and whose hooks are to know that
-    with recursion_guard.deeper(0, world.home / ".local" / "share" / "hookline"):
-        mark = caller_context.full_environ()[recursion_guard.MARK]
+    with bridge_call.nest_deeper(0, world.home / ".local" / "share" / "hookline"):
+        mark = caller_context.full_environ()[NESTING]
 
-    report = world.run(replace(agent, env={**agent.env, recursion_guard.MARK: mark}), script(world, agent))
+    report = world.run(replace(agent, env={**agent.env, NESTING: mark}), script(world, agent))
 
     assert f"sesame: ECHO HI was run in {world.project} at level 2" in report.heard
     assert (world.project / "doomed").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.bench import harness
 from tests.bench.rows import Row, Section
-from tests.worker.chaos import Chaos
+from tests.worker_chaos import Chaos
 
 SEED = harness.number_in("BENCH_SEED", 1)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline import caller_context
-from hookline.bridge import call_log
+from hookline.bridge import notices
 from hookline.bridge.call import Call, IfBroken
 from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.bridge.serve import serve
@@ -117,7 +117,7 @@ class Staying:
         root = logging.getLogger()
         others = root.handlers[:]
         # also between two calls, when what was traced is stored
-        call_log.install()
+        notices.install_warning_log()
         (self._desk,) = root.handlers
         root.handlers += others
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from hookline import json_codec
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import LedgerEntry
-from hookline.bridge.coverage_check import READERS, find_missed_calls, list_tool_runs
+from hookline.bridge.coverage_check import find_missed_calls
+from hookline.bridge.transcripts import FORMATS, list_tool_runs
 
 WRITTEN: Final = Path(__file__).parent / "transcripts"
 
@@ -56,7 +57,7 @@ def test_what_real_agents_wrote_down_is_read(host: str) -> None:
     assert ran is not None
     assert [one.tool for one in ran] == [tool for tool, _ in CALLS[host]]
     assert all(one.at > EARLIER for one in ran)
-    if READERS[host].by_id:
+    if FORMATS[host].by_id:
         assert [one.call for one in ran] == [call for _, call in CALLS[host]]
 
 
@@ -202,7 +203,7 @@ def test_a_call_that_was_refused_does_not_stand_for_another_that_ran(tmp_path: P
     assert tool in find_missed_calls(path, is_installed=_no)
 
 
-@pytest.mark.parametrize("host", [host for host in sorted(CALLS) if READERS[host].by_id])
+@pytest.mark.parametrize("host", [host for host in sorted(CALLS) if FORMATS[host].by_id])
 def test_a_refused_call_that_ran_all_the_same_is_missed(host: str, tmp_path: Path) -> None:
     path = _book(tmp_path, host, list(CALLS[host]))
     tool, call = CALLS[host][1]

@@ -18,7 +18,7 @@ import pytest
 
 from hookline.hosts.command_line import command_line
 from hookline.model.exchange import Answer
-from hookline.sources.git.scripts import script_beside
+from hookline.sources.git_install import script_beside
 from tests.bridge.launching import build, socket_name
 from tests.daemon.living import short_folder
 from tests.waiting import PATIENCE

@@ -11,7 +11,7 @@ from hookline.hosts import HOSTS
 from hookline.hosts.command_line import command_line
 from hookline.hosts.host import Scope
 from tests.cli.program import configure, hookline
-from tests.worker.home import Home
+from tests.worker_home import Home
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import configure, environment, hookline
-from tests.sources.git.repositories import Repository
+from tests.sources.repositories import Repository
 
 pytestmark = pytest.mark.slow
 
@@ -63,8 +63,8 @@ def test_run_with_switched_off_hooks_lets_everything_through(repository: Reposit
 def test_a_bug_of_ours_blocks(repository: Repository) -> None:
     # a broken installation: the module that knows the events raises something nobody expects
     program = (
-        "import sys; from hookline.sources.git import events; events.GIT_EVENTS = None; "
-        "from hookline.cli import git; git.raise_events = events.GIT_EVENTS; "
+        "import sys; from hookline.sources import git_events; git_events.GIT_EVENTS = None; "
+        "from hookline.cli import git; git.raise_events = git_events.GIT_EVENTS; "
         "from hookline.cli.main import main; sys.exit(main(['git', 'run', 'commit-msg', 'x']))"
     )
 

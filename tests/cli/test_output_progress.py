@@ -11,7 +11,7 @@ import pytest
 from hookline.cli._output import progress
 from tests.cli.program import environment
 from tests.waiting import PATIENCE
-from tests.worker.home import Home
+from tests.worker_home import Home
 
 pytestmark = pytest.mark.slow
 

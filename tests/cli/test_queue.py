@@ -8,7 +8,7 @@ import pytest
 
 from hookline.model.job import InboxMessage
 from tests.cli.terminal import Session
-from tests.worker.home import Home
+from tests.worker_home import Home
 
 
 @pytest.fixture

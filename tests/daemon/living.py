@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from hookline.bridge.daemon_socket import SocketDir, find_socket_dir
-from hookline.daemon.client import NoDaemonError, ask
+from hookline.daemon.protocol import NoDaemonError, ask
 from hookline.model.exchange import Answer
 from tests.cli.program import environment
 from tests.waiting import PATIENCE, until

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from hookline import caller_context
-from hookline.bridge import recursion_guard
+from hookline.bridge import call as bridge_call
 from hookline.hosts.http_endpoint import HttpEndpoint, endpoint_path, read_endpoint
-from hookline.model.installed_entry import parse_entry
+from hookline.model.installed_entry import NESTING, parse_entry
 from tests.cli.program import environment
 from tests.daemon.living import Living, is_alive, lived, payload
 from tests.waiting import PATIENCE, until
@@ -184,8 +184,8 @@ def test_a_call_works_in_the_folder_that_the_agent_names_without_what_another_ag
 
 def test_hooks_know_how_deep_the_agent_that_calls_is_in_others(living: Living, at: HttpEndpoint) -> None:
     # what a hook of a hook's agent has in its environment stands in a header, signed
-    with recursion_guard.deeper(recursion_guard.DEEPEST - 1, living.data):
-        mark = caller_context.full_environ()[recursion_guard.MARK]
+    with bridge_call.nest_deeper(bridge_call.DEEPEST_NESTING - 1, living.data):
+        mark = caller_context.full_environ()[NESTING]
 
     deep = post(at, payload(living.project, "ls"), headers={"Hookline-Nesting": mark})
     forged = post(at, payload(living.project, "ask me"), headers={"Hookline-Nesting": mark[:-1] + "x"})

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import hookline
-from hookline.daemon.client import NoDaemonError
+from hookline.daemon.protocol import NoDaemonError
 from hookline.model.exchange import Answer
 from tests.daemon.living import WORDS, Living, is_alive, payload
 from tests.waiting import PATIENCE, until

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from hookline.bridge.daemon_socket import IDLE, usual_idle
-from hookline.daemon.client import NoDaemonError
+from hookline.daemon.protocol import NoDaemonError
 from tests.daemon.living import WORDS, Living, payload
 from tests.waiting import PATIENCE, until
 

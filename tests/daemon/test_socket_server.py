@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.bridge import call_log
+from hookline.bridge import notices
 from hookline.bridge.serve import SingleUseProjects
 from hookline.daemon import protocol
 from hookline.daemon.protocol import CallRequest
@@ -43,7 +43,7 @@ def projects() -> Iterator[Counted]:
     """Have complaints collected as the daemon has, and give projects."""
     root = logging.getLogger()
     before = root.handlers[:]
-    call_log.install()
+    notices.install_warning_log()
     yield Counted()
     root.handlers[:] = before
 

@@ -12,7 +12,7 @@ import pytest
 
 from hookline.caller_context import CallerContext, use
 from hookline.engine.engine import Engine
-from hookline.llm.judge_prompt import LINE_MARK
+from hookline.llm.judge_client import LINE_MARK
 from hookline.model.hook import Hook, Source
 from hookline.model.verdict import Decision, Outcome
 from tests.llm.model_server import JUDGEMENT, Answer, Asked, serve_model

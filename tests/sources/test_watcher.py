@@ -14,7 +14,7 @@ from hookline.model.hook import Hook
 from hookline.model.verdict import Outcome
 from hookline.project import Project
 from hookline.sources import live_project as configured_module
-from hookline.sources import loop_guard
+from hookline.sources import watcher as watcher_module
 from hookline.sources.live_project import LiveProject
 from hookline.sources.watcher import Watcher, WatchListener, WatchOptions, relative_paths, select_file_hooks
 
@@ -176,7 +176,7 @@ def test_a_formatter_is_told_of_its_own_change_once_and_then_all_is_quiet(place:
 def test_a_hook_that_changes_its_file_each_time_comes_to_an_end_and_that_is_told(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop_guard, "WAITS", (0.1, 0.2, 0.3))
+    monkeypatch.setattr(watcher_module, "ROUND_WAITS", (0.1, 0.2, 0.3))
     toml = place.hook("grow", f"[ -f {place.project}/a.py ] && echo more >> {place.project}/a.py; true")
 
     async def scenario() -> None:
@@ -184,7 +184,7 @@ def test_a_hook_that_changes_its_file_each_time_comes_to_an_end_and_that_is_told
         await place.come(lambda: bool(place.told))
         ended = len(place.ran())
         await asyncio.sleep(1)
-        assert len(place.ran()) == ended <= loop_guard.LAST + 1
+        assert len(place.ran()) == ended <= watcher_module.LAST_ROUND + 1
         # whoever changes it when all is quiet is heard
         await asyncio.sleep(2.5)
         (place.project / "a.py").write_text("mine\n")
@@ -199,7 +199,7 @@ def test_a_hook_that_changes_its_file_each_time_comes_to_an_end_and_that_is_told
 def test_a_hook_that_makes_another_file_each_time_comes_to_an_end(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop_guard, "WAITS", (0.1, 0.2, 0.3))
+    monkeypatch.setattr(watcher_module, "ROUND_WAITS", (0.1, 0.2, 0.3))
     toml = place.hook("spread", f"n=$(ls {place.project} | wc -l); [ $n -gt 1 ] && touch {place.project}/f$n; true")
 
     async def scenario() -> None:
@@ -214,7 +214,7 @@ def test_a_hook_that_makes_another_file_each_time_comes_to_an_end(
 
 
 def test_two_hooks_that_change_each_others_files_come_to_an_end(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_guard, "WAITS", (0.1, 0.2, 0.3))
+    monkeypatch.setattr(watcher_module, "ROUND_WAITS", (0.1, 0.2, 0.3))
     there = f"[ -f {place.project}/a ] &&"
     toml = place.hook("ping", f"{there} echo x >> {place.project}/b; true", 'files = ["a", "probe"]')
     toml += place.hook("pong", f"{there} echo x >> {place.project}/a; true", 'files = ["b"]')
@@ -383,7 +383,7 @@ def test_a_hook_that_takes_longer_than_its_schedule_is_not_started_twice(place: 
 
 
 def test_a_warning_about_an_endless_chain_is_in_the_trace(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_guard, "WAITS", (0.1, 0.1, 0.1))
+    monkeypatch.setattr(watcher_module, "ROUND_WAITS", (0.1, 0.1, 0.1))
     toml = place.hook("grow", f"[ -f {place.project}/a ] && echo more >> {place.project}/a; true")
     warned: list[str] = []
 

@@ -1,8 +1,7 @@
 from pathlib import Path
 
 from hookline.model.record import Record, Step
-from hookline.telemetry.exporter import TelemetryExporter
-from hookline.telemetry.target import CollectorTarget
+from hookline.telemetry.exporter import CollectorTarget, TelemetryExporter
 from tests.telemetry.collector import Collector, attributes
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from hookline.stores.counters import Counter
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceStats
 from tests.daemon.living import Living
 from tests.telemetry.collector import Collector, attributes
 from tests.waiting import until

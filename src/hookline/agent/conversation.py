@@ -2,32 +2,36 @@
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from pydantic_ai import Agent, RunContext, Tool, capture_run_messages
+from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded
 from pydantic_ai.messages import (
     AgentStreamEvent,
     ModelMessage,
+    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    ToolCallPart,
 )
-from pydantic_ai.models import Model
+from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from hookline import Blocked, Decision, EffectKind, Engine, EngineError, EventName, Outcome, Question
 from hookline.agent import history as messages_of
-from hookline.agent.lifecycle import Lifecycle
 from hookline.agent.models import explain_problem
 from hookline.agent.project_files import DEFAULT_AGENT, Definition, fill_template
 from hookline.agent.tools import AgentTool, schema
@@ -204,7 +208,7 @@ class Conversation:
         def on_outcome(outcome: Outcome) -> None:
             outcomes.append(outcome)
             show_outcome(self.view, outcome)
-            call.decision = max(call.decision, outcome.decision.word, key=_rank)
+            call.decision = max(call.decision, outcome.decision.word, key=lambda word: Decision[word.upper()])
             if outcome.args is not None:
                 call.args = outcome.args
 
@@ -448,6 +452,82 @@ class Conversation:
         return tools
 
 
+@dataclass
+class Lifecycle(AbstractCapability[Any]):
+    """Raise the events of model requests and tool calls where Pydantic AI has a moment for them."""
+
+    conversation: Conversation
+    _started: float = field(default=0.0)
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        """Offer the model its tools, or none where a hook says so."""
+        names = [self.conversation.tools[tool.name].hook_name for tool in tool_defs]
+        data = {"messages": messages_of.describe_messages(ctx.messages), "tools": names}
+        outcome = await self.conversation.emit("before_tool_selection", data)
+        return [] if outcome.blocked else tool_defs
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Compact the history where it is too long, and let hooks stop the request."""
+        conversation = self.conversation
+        fitted = await conversation.fit(request_context.messages)
+        if fitted is not request_context.messages:
+            request_context.messages = list(fitted)
+            ctx.messages[:] = fitted
+        data = {**self._describe(ctx), "temperature": (request_context.model_settings or {}).get("temperature")}
+        outcome = await conversation.emit("before_model", data)
+        if outcome.blocked:
+            raise Blocked("model", outcome)
+        for text in outcome.context:
+            ctx.enqueue(text)
+        self._started = perf_counter()
+        return request_context
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Let hooks see the answer, change its text, or stop the run."""
+        del request_context
+        conversation = self.conversation
+        conversation.size = response.usage.input_tokens + response.usage.output_tokens
+        data = {
+            **self._describe(ctx),
+            "response": response.text or "",
+            "duration": perf_counter() - self._started,
+            "tokens": response.usage.total_tokens,
+        }
+        outcome = await conversation.emit("after_model", data)
+        if outcome.blocked:
+            raise Blocked("response", outcome)
+        if outcome.output is not UNSET:
+            others = [part for part in response.parts if not isinstance(part, TextPart)]
+            response.parts = [TextPart(str(outcome.output)), *others]
+        if response.text and response.tool_calls and not conversation.is_streaming:
+            conversation.view.show("text", response.text)
+        return response
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Run a tool between its hooks; the conversation knows what to run."""
+        del ctx, tool_def, args, handler
+        return await self.conversation.call_tool(call.tool_name, call.args_as_dict())
+
+    def _describe(self, ctx: RunContext[Any]) -> dict[str, object]:
+        return {
+            "prompt": self.conversation.prompt,
+            "messages": messages_of.describe_messages(ctx.messages),
+            "model": self.conversation.scope.session.model,
+        }
+
+
 def show_outcome(view: View, outcome: Outcome) -> None:
     """Show what hooks have to say to the user, and which of them failed."""
     for text in outcome.messages:
@@ -474,10 +554,6 @@ def _list_kept(outcome: Outcome, described: Sequence[object]) -> list[int]:
     named = [effect.value for effect in outcome.effects if effect.kind is EffectKind.DATA and effect.path == ("keep",)]
     places = {at for value in named if isinstance(value, list) for at in value if isinstance(at, int)}
     return sorted(at for at in places if 0 <= at < len(described))
-
-
-def _rank(decision: str) -> int:
-    return Decision[decision.upper()]
 
 
 def _shorten(args: Mapping[str, object], *, longest: int = 200) -> str:

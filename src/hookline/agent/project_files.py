@@ -1,4 +1,7 @@
-"""What the project says to the agent: context files, ignored files, definitions of subagents and skills."""
+"""What the project says to the agent: context files, ignored files, definitions of subagents and skills.
+
+Which of these the agent reads, and under which name its events are recorded, depends on the agent that `--as` names.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,13 +11,37 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import ConfigError, Engine, Verdict
-from hookline.agent.personas import IGNORE_FILE, Persona
 from hookline.config import yaml
 from hookline.events import BeforeTool
 
 # longer context files are cut: they are sent with every request
 _LONGEST: Final = 40_000
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w-]*")
+
+
+class Persona(Struct, frozen=True, kw_only=True):
+    """An agent that `--as` names.
+
+    `host` is its name in traces. With a `dialect`, only configuration of this dialect and our own is loaded. `context` are the
+    files that the model gets to read, `folders` hold `agents/NAME.md` and `skills/NAME.md`.
+    """
+
+    host: str
+    dialect: str = ""
+    context: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+# honoured under every name: it keeps files from the model
+IGNORE_FILE: Final = ".ollamaignore"
+
+OWN: Final = "hookline"
+PERSONAS: Final[Mapping[str, Persona]] = {
+    OWN: Persona(host="hookline-agent", context=("AGENTS.md", "OLLAMA.md"), folders=(".agents", ".ollama")),
+    "ollm": Persona(host="ollm", dialect="ollm", context=("OLLM.md", "AGENTS.md"), folders=(".ollm",)),
+    "ollama-cli": Persona(host="ollama-cli", dialect="ollama-cli", context=("OLLAMA.md",), folders=(".ollama",)),
+    "cli-agent": Persona(host="cli-agent", dialect="cli-agent", context=("AGENT.md",), folders=(".config/agent",)),
+}
 
 
 def read_context(root: Path, persona: Persona) -> str:

@@ -2,8 +2,11 @@
 
 import asyncio
 import getpass
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import re
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -13,19 +16,20 @@ from msgspec import Struct
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 
-from hookline import Blocked, ConfigError, Outcome
+from hookline import Blocked, ConfigError, EngineError, Outcome
 from hookline.agent import history
 from hookline.agent.conversation import AgentLimits, Conversation, Parts, View, show_outcome
-from hookline.agent.env_file import EnvFile
-from hookline.agent.mcp_tools import list_mcp_tools
 from hookline.agent.models import make_model
-from hookline.agent.personas import Persona
-from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, find_definitions, read_context
-from hookline.agent.tools import AgentTool, ProjectTools
+from hookline.agent.project_files import DEFAULT_AGENT, IgnoredFiles, Persona, find_definitions, read_context
+from hookline.agent.tools import AgentTool, ProjectTools, ToolError
+from hookline.process.environment import ENV_FILE_VARIABLE as VARIABLE
+from hookline.process.environment import is_loader_variable, is_search_path
 from hookline.project import Project
 
 if TYPE_CHECKING:
     from hookline.mcp.sessions import Sessions
+    from hookline.model.mcp_server import McpServer
+
 
 _INSTRUCTIONS: Final = (
     "You are an agent that works in the folder {root}. Use your tools to do what the user asks, and answer briefly. "
@@ -35,6 +39,11 @@ _LAST: Final = "last.json"
 
 # the terminal shows our session, and no news of the library
 pydantic_ai.BANNER_ENABLED = False
+# seconds for the tools of one MCP server
+_LISTING: Final = 30.0
+_ODD: Final = re.compile(r"[^\w-]")
+_LINE: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)")
+_OURS: Final = ("HOOKLINE_", VARIABLE)
 
 
 class AgentOptions(Struct, frozen=True, kw_only=True):
@@ -59,13 +68,9 @@ async def run_setup(project: Project, persona: Persona, view: View, *, trigger: 
         Blocked: A hook says that the project cannot be used.
     """
     scope = project.engine.session(uuid4().hex[:16], cwd=str(project.root), host=persona.host)
-    variables = EnvFile(project.root, scope.session.id)
-    variables.open()
-    try:
+    with EnvFile(project.root, scope.session.id).open() as variables:
         outcome = await scope.emit("setup", {"trigger": trigger})
         _finish_event(variables, outcome, project, view)
-    finally:
-        variables.close()
     if outcome.blocked:
         raise Blocked("setup", outcome)
 
@@ -112,31 +117,29 @@ async def open_session(project: Project, options: AgentOptions, view: View) -> A
         allowed=set(),
         question_lock=asyncio.Lock(),
     )
-    variables = EnvFile(root, session_id)
-    variables.open()
     mcp = _McpServers(project, options.mcp)
-    try:
-        setup = await scope.emit("setup", {"trigger": options.trigger})
-        _finish_event(variables, setup, project, view)
-        if setup.blocked:
-            raise Blocked("setup", setup)
-        scope.source = "resume" if options.resume else "startup"
-        async with scope:
-            start = scope.start or Outcome()
-            _finish_event(variables, start, project, view)
-            texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
-            tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
-            conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
-            conversation.history = earlier
-            try:
-                yield conversation
-            finally:
-                scope.summary = {"total_tokens": parts.usage.total_tokens, "tool_calls": len(parts.calls)}
-                if conversation.history:
-                    history.save_messages(transcripts / session_id / _LAST, conversation.history)
-    finally:
-        variables.close()
-        await mcp.close()
+    with EnvFile(root, session_id).open() as variables:
+        try:
+            setup = await scope.emit("setup", {"trigger": options.trigger})
+            _finish_event(variables, setup, project, view)
+            if setup.blocked:
+                raise Blocked("setup", setup)
+            scope.source = "resume" if options.resume else "startup"
+            async with scope:
+                start = scope.start or Outcome()
+                _finish_event(variables, start, project, view)
+                texts = (_INSTRUCTIONS.format(root=root), read_context(root, persona), *setup.context, *start.context)
+                tools = (*ProjectTools(root, ignored).list_tools(), *await mcp.list_tools(view))
+                conversation = Conversation(scope, model, tools, parts, instructions="\n\n".join(filter(None, texts)))
+                conversation.history = earlier
+                try:
+                    yield conversation
+                finally:
+                    scope.summary = {"total_tokens": parts.usage.total_tokens, "tool_calls": len(parts.calls)}
+                    if conversation.history:
+                        history.save_messages(transcripts / session_id / _LAST, conversation.history)
+        finally:
+            await mcp.close()
 
 
 class _McpServers:
@@ -159,19 +162,106 @@ class _McpServers:
         except ImportError:
             view.show("note", "MCP servers need another package: pip install 'hookline[mcp]'")
             return []
-        from hookline.mcp.sessions import Sessions  # noqa: PLC0415 - an extra, as above
-        from hookline.mcp.tokens import TokenStore  # noqa: PLC0415
+        from hookline.mcp.logins import TokenStore  # noqa: PLC0415 - an extra, as above
+        from hookline.mcp.sessions import Sessions  # noqa: PLC0415
 
-        self._sessions = Sessions(TokenStore(self._data))
-        tools, notes = await list_mcp_tools(self._sessions, self._servers.values(), named=self._named)
-        for note in notes:
-            view.show("note", note)
+        sessions = self._sessions = Sessions(TokenStore(self._data))
+        tools: list[AgentTool] = []
+        for server in self._servers.values():
+            if not server.is_own and server.name not in self._named:
+                # a program of others is only started when the user named it
+                view.show("note", f"the MCP server {server.name} comes with the project; --mcp {server.name} uses it")
+                continue
+            try:
+                listed = await sessions.list_tools(server, timeout=_LISTING)
+            except EngineError as problem:
+                view.show("note", str(problem))
+                continue
+            tools += [
+                AgentTool(
+                    name=_ODD.sub("_", f"mcp__{server.name}__{tool.name}")[:64],
+                    canonical=f"mcp__{server.name}__{tool.name}",
+                    description=tool.description,
+                    parameters=tool.schema,
+                    run=_make_call(sessions, server, tool.name),
+                )
+                for tool in listed
+            ]
         return tools
 
     async def close(self) -> None:
         """Close the sessions."""
         if self._sessions is not None:
             await self._sessions.close()
+
+
+def _make_call(sessions: "Sessions", server: "McpServer", tool: str) -> Callable[..., Awaitable[object]]:
+    async def call(**arguments: object) -> str:
+        result = await sessions.call(server, tool, arguments)
+        if result.is_error:
+            raise ToolError(result.text or "the tool failed")
+        return result.text
+
+    return call
+
+
+class EnvFile:
+    """The file named by OLLAMA_ENV_FILE: hooks write variables there for everything that runs later.
+
+    It has lines such as `NAME=value` and `export NAME='a value'`, which are put into the environment of this process.
+
+    It lies in the project, where hooks in a sandbox may write. A hook cannot set what would change Hookline itself, nor a
+    variable by which programs load other code; a contained hook cannot set either where programs are searched.
+    """
+
+    def __init__(self, root: Path, session: str) -> None:
+        self._path = root / f".ollama-env-{session}"
+        self._applied = ""
+
+    @contextmanager
+    def open(self) -> Iterator["EnvFile"]:
+        """Create the file, empty and readable by the user alone, and name it in the environment, until the block ends."""
+        os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.environ[VARIABLE] = str(self._path)
+        try:
+            yield self
+        finally:
+            self._path.unlink(missing_ok=True)
+            os.environ.pop(VARIABLE, None)
+
+    def apply(self, *, is_contained: bool = False) -> list[str]:
+        """Set what hooks, also contained ones, wrote since the last call; return a line for each that is refused."""
+        text = self._path.read_text("utf-8", "replace") if self._path.is_file() else self._applied
+        fresh = text.removeprefix(self._applied) if text.startswith(self._applied) else text
+        self._applied = text
+        refused: list[str] = []
+        for line in fresh.splitlines():
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            if reason := _apply_line(line.strip(), is_contained=is_contained):
+                refused.append(f"{VARIABLE}: {reason}")
+        return refused
+
+
+def _apply_line(line: str, *, is_contained: bool) -> str:
+    """Set a variable; return why it was not set."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return f'"{line[:80]}" is not NAME=value'
+    name, written = found.groups()
+    if name.startswith(_OURS) or is_loader_variable(name):
+        return f"{name} cannot be set by a hook"
+    if is_contained and is_search_path(name):
+        return f"{name} cannot be set by a hook in a sandbox; a hook of your own can"
+    try:
+        words = shlex.split(written)
+    except ValueError as problem:
+        return f"{name}: {problem}"
+    value = words[0] if len(words) == 1 else written.strip() if words else ""
+    if "\0" in value:
+        return f"{name}: its value has a NUL in it"
+    os.environ[name] = value
+    return ""
 
 
 def _finish_event(variables: EnvFile, outcome: Outcome, project: Project, view: View) -> None:

@@ -7,56 +7,20 @@ module waits until then.
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
-from hookline import json_codec
 from hookline.bridge import call_ledger
 from hookline.bridge.call_ledger import ABOUT_CALLS
-from hookline.bridge.transcripts import (
-    Document,
-    ToolCallEnd,
-    TranscriptPart,
-    read_claude,
-    read_codex,
-    read_gemini,
-    read_qwen,
-    read_time,
-)
+from hookline.bridge.transcripts import FORMATS, list_tool_runs
 from hookline.errors import EngineError
-from hookline.files import read_regular_file
 from hookline.hosts import HOSTS, status
 from hookline.hosts.host import HostEnvironment, Scope
 from hookline.model.event import EventName
 from hookline.user_dirs import UserDirs
 
 _NAMED: Final = 3
-LARGEST: Final = 8 * 1024 * 1024  # bytes, counted from the end
-
-
-class ToolRun(Struct, frozen=True):
-    """A tool that ran: when it was called, its name as the agent's model knows it, and the id of the call."""
-
-    at: float
-    tool: str
-    call: str
-
-
-class TranscriptReader(Struct, frozen=True):
-    """How one agent's transcript is read.
-
-    `read` yields what a line says of calls. Every line of interest contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers. Without
-    `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
-    """
-
-    read: Callable[[Document], Iterator[TranscriptPart]]
-    marks: tuple[bytes, ...]
-    asks: frozenset[str]
-    mcp: str = "mcp__"
-    by_id: bool = True
 
 
 def find_unasked(host: str, *, folders: UserDirs, project: Path, environ: Mapping[str, str]) -> list[str]:
@@ -116,7 +80,7 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
     # An agent that stops waiting ends our process and the hook's: an answer may still come of it, which the agent ignores.
     done = {call for line in lines if line.moment == EventName.AFTER_TOOL for call in line.calls}
     answered = [line for line in asked if not line.waiting and not (line.refused and done.intersection(line.calls))]
-    if READERS[host].by_id:
+    if FORMATS[host].by_id:
         known = {call for line in answered for call in line.calls}
         absent = [call for call in ran if call.call not in known]
     else:
@@ -136,56 +100,3 @@ def find_missed_calls(path: Path, *, is_installed: Callable[[], bool]) -> str:
         f"{what} that {host} never asked us about, or did not wait for us to answer, so no hook could stop it: "
         f"{named}{more}; `hookline doctor` says why"
     )
-
-
-def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
-    """Return the tool calls of a transcript that ran; None where it cannot be read, or there is no reader for the agent."""
-    reader = READERS.get(host)
-    raw = read_regular_file(path, LARGEST, from_end=True) if reader is not None else None
-    if reader is None or raw is None:
-        return None
-    called: dict[str, ToolRun] = {}
-    ran: dict[str, ToolRun] = {}
-    for line in raw.splitlines():
-        if not any(mark in line for mark in reader.marks):
-            continue
-        try:
-            document = json_codec.load(line)
-        except ValueError:
-            continue
-        if not isinstance(document, dict):
-            continue
-        for part in reader.read(document):
-            if part.tool:
-                called.setdefault(part.id, ToolRun(read_time(document), part.tool, part.id))
-            if part.result is ToolCallEnd.RAN and part.id in called:
-                ran[part.id] = called[part.id]
-    return [run for run in ran.values() if run.tool in reader.asks or run.tool.startswith(reader.mcp)]
-
-
-_FILES: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
-
-READERS: Final[Mapping[str, TranscriptReader]] = {
-    "claude-code": TranscriptReader(
-        read_claude,
-        (b'"tool_use"', b'"tool_result"'),
-        frozenset(
-            {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
-        ),
-    ),
-    "codex-cli": TranscriptReader(
-        read_codex,
-        (b'"function_call', b'"custom_tool_call'),
-        frozenset({"exec_command", "apply_patch"}),
-    ),
-    "gemini-cli": TranscriptReader(
-        read_gemini,
-        (b'"toolCalls"',),
-        _FILES | {"grep_search", "list_directory", "read_many_files"},
-        "mcp_",
-        by_id=False,
-    ),
-    "qwen-code": TranscriptReader(
-        read_qwen, (b'"functionCall"', b'"toolCallResult"'), _FILES | {"grep_search", "monitor"}
-    ),
-}

@@ -2,10 +2,12 @@
 
 `launcher.c` finds the same paths and starts the daemon in the same way, so both change together.
 """
+
 # ruff: noqa: PTH116, PTH117
 
 import os
 import signal
+import socket
 import stat
 import sys
 from collections.abc import Mapping
@@ -35,6 +37,7 @@ _FNV_START: Final = 0xCBF29CE484222325
 _FNV_STEP: Final = 0x100000001B3
 _64_BITS: Final = (1 << 64) - 1
 _SUFFIXES: Final = ("sock", "lock", "log", "starting", "hung", "off")
+_BACKLOG: Final = 512
 # bytes that the address of a socket has for a path
 _LONGEST: Final = 107 if sys.platform == "linux" else 103
 
@@ -168,3 +171,55 @@ def list_inherited() -> list[int]:
             # the descriptor of the listing itself
             continue
     return inherited
+
+
+class Claim(Struct, frozen=True):
+    """The lock that one daemon holds as long as it runs, and the socket that it listens at."""
+
+    lock: int
+    listening: socket.socket
+
+    def release(self) -> None:
+        """Let the next daemon start."""
+        self.listening.close()
+        os.close(self.lock)
+
+
+def claim(place: SocketDir) -> Claim | None:
+    """Listen as the daemon of this user, before anything heavy is imported: calls wait meanwhile. None where one runs.
+
+    Raises:
+        StoreError: The folder or the lock cannot be used.
+        OSError: The socket cannot be created.
+    """
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    place.create()
+    try:
+        lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise StoreError(f"{place.lock}: {problem.strerror}: the daemon cannot be there") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    # `hookline daemon stop` ends this process if it hangs
+    os.ftruncate(lock, 0)
+    os.write(lock, str(os.getpid()).encode())
+    # Bind under another name first: a launcher that finds the socket finds a process that listens. The name is no longer
+    # than the final one, whose length was checked; we hold the lock, so no other daemon uses it.
+    beside = place.socket.with_suffix(".new")
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with suppress(FileNotFoundError):
+            beside.unlink()
+        listening.bind(str(beside))
+        beside.chmod(0o600)
+        listening.listen(_BACKLOG)
+        listening.settimeout(0)
+        beside.replace(place.socket)
+    except BaseException:
+        listening.close()
+        raise
+    return Claim(lock, listening)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from hookline.bridge.call import Call, IfBroken
+from hookline.bridge.call import GUARDED, Call, IfBroken
 from hookline.config.document import Problem
 from hookline.config.loader import read_text
 from hookline.dialects import DIALECTS
 from hookline.engine.degrade import degrade
 from hookline.errors import ConfigError, StoreError
-from hookline.model.event import Ability, Event, EventName
+from hookline.model.event import Ability, Event
 from hookline.model.hook import OWN_DIALECT
 from hookline.model.plan import Gate, Plan
 from hookline.model.scope import is_for_agent
@@ -21,9 +21,6 @@ from hookline.ports import Dialect
 from hookline.project import Project
 from hookline.text import sanitize
 from hookline.user_dirs import parents_in_repository
-
-# Events before something happens. The end of a turn is none: a failure of ours never keeps an agent at work.
-GUARDED: Final = frozenset({EventName.BEFORE_TOOL, EventName.PERMISSION_REQUEST, EventName.BEFORE_AGENT})
 
 # words of a file that defines a hook which fails closed
 _GUARD_WORDS: Final = re.compile(r"\b(?:block|deny|confirm)\b")

@@ -124,7 +124,7 @@ def _has_entries(host: "Host", path: str, around: "HostEnvironment") -> bool:
 
 
 def _list_git_hooks(root: Path) -> Iterator[GuardedPath]:
-    from hookline.sources.git.install import list_our_paths  # noqa: PLC0415 - see above
+    from hookline.sources.git_install import list_our_paths  # noqa: PLC0415 - see above
 
     common = find_common_dir(root)
     if common is None:

@@ -12,8 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hookline.bridge import probe
-from hookline.bridge.call import event_from_name
+from hookline.bridge.call import PROBE_VARIABLE, event_from_name, new_probe, read_reports
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, EngineError
 from hookline.hosts import HOSTS, http_endpoint, status
@@ -95,17 +94,17 @@ def _find_why(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
     if not command:
         return "it is in this project and is not what Hookline writes there, so it was not tried"
     try:
-        with probe.new_probe(around.data) as token:
+        with new_probe(around.data) as token:
             done = subprocess.run(
                 command,
                 input=_make_payload(entry, around.project),
-                env={**around.environ, probe.MARK: token},
+                env={**around.environ, PROBE_VARIABLE: token},
                 cwd=around.project,
                 capture_output=True,
                 timeout=_PATIENCE,
                 check=False,
             )
-            reports = probe.read_reports(around.data, token)
+            reports = read_reports(around.data, token)
     except subprocess.TimeoutExpired:
         return f"it did not answer within {_PATIENCE:.0f} seconds"
     except (OSError, ValueError) as problem:
@@ -124,7 +123,7 @@ def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
     port, _, target = entry.command.removeprefix("http://127.0.0.1:").partition("/")
     try:
         headers = http_endpoint.read_headers(file.path, entry.command)
-        with probe.new_probe(around.data) as token:
+        with new_probe(around.data) as token:
             connection = HTTPConnection("127.0.0.1", int(port), timeout=_PATIENCE)
             try:
                 connection.request(
@@ -134,7 +133,7 @@ def _call_url(file: SettingsFile, entry: InstalledEntry, around: HostEnvironment
                 body = answer.read(_SHOWN).decode("utf-8", "replace").strip()
             finally:
                 connection.close()
-            reports = probe.read_reports(around.data, token)
+            reports = read_reports(around.data, token)
     except TimeoutError:
         return f"it did not answer within {_PATIENCE:.0f} seconds"
     except (OSError, ValueError, HTTPException, ConfigError) as problem:

@@ -1,9 +1,16 @@
-"""Notices for the user that go with an answer: once in a session for each problem, not with every call."""
+"""Notices for the user that go with an answer: once in a session for each problem, not with every call.
+
+The warnings that are logged during a call are among them, because an agent does not show our stderr.
+"""
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -27,6 +34,8 @@ _COUNT: Final = re.compile(r" \(\d+ [a-z ]+\)|\b\d+(?:\.\d+)?(?:e-\d+)? ?(?:ms|s
 _RARE: Final = frozenset({EventName.SESSION_START, EventName.BEFORE_AGENT})
 # events at which an agent that shows no messages gets them through the model
 _THROUGH_THE_MODEL: Final = _RARE | {EventName.AFTER_TOOL}
+MOST_WARNINGS: Final = 50  # of one call
+_CURRENT_WARNINGS: Final[ContextVar[list[str] | None]] = ContextVar("call_warnings", default=None)
 
 
 class _NoticeLine(Struct, frozen=True, omit_defaults=True):
@@ -149,3 +158,51 @@ def append_lines(path: Path, raw: bytes, *, largest: int) -> bool:
             os.close(handle)
     except OSError:
         return False
+
+
+class _WarningHandler(logging.Handler):
+    """Assign each warning to the call it is about; those of background threads go to the next call."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.unassigned: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, with the exception if there is one."""
+        problem = record.exc_info[1] if record.exc_info else None
+        lines = _CURRENT_WARNINGS.get()
+        lines = self.unassigned if lines is None else lines
+        line = f"{record.getMessage()}{f': {problem!r}' if problem is not None else ''}"
+        # without repetitions and with a limit: refused callers must not fill the daemon's memory
+        if len(lines) < MOST_WARNINGS and line not in lines:
+            lines.append(line)
+
+
+@contextmanager
+def capture_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of a call, and earlier ones that belong to no call."""
+    root = logging.getLogger()
+    handler = next((handler for handler in root.handlers if isinstance(handler, _WarningHandler)), None)
+    # a process that answers one call has no handler yet
+    before = None if handler is not None else root.handlers[:]
+    if handler is None:
+        handler = _WarningHandler()
+        root.handlers[:] = [handler]
+    lines = handler.unassigned
+    if before is None:
+        handler.unassigned = []
+    token = _CURRENT_WARNINGS.set(lines)
+    try:
+        yield lines
+    finally:
+        _CURRENT_WARNINGS.reset(token)
+        if before is not None:
+            root.handlers[:] = before
+
+
+def install_warning_log() -> None:
+    """Collect warnings from now on, and never print them: the daemon answers many calls at once."""
+    root = logging.getLogger()
+    root.handlers[:] = [handler for handler in root.handlers if isinstance(handler, _WarningHandler)] or [
+        _WarningHandler()
+    ]

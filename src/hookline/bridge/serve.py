@@ -14,15 +14,25 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from hookline import caller_context
-from hookline.bridge import call_ledger, call_log, fallback, recursion_guard
-from hookline.bridge.agent_version import find_agent_version
-from hookline.bridge.call import Call, CallState, find_project_root
+from hookline.bridge import call_ledger, fallback
+from hookline.bridge.call import (
+    DEEPEST_NESTING,
+    PROBE_VARIABLE,
+    Call,
+    CallState,
+    explain_nesting,
+    find_agent_version,
+    find_nesting,
+    find_project_root,
+    is_probe,
+    nest_deeper,
+    read_call,
+    report_probe,
+)
 from hookline.bridge.call_ledger import ABOUT_CALLS
 from hookline.bridge.daemon_socket import remember_choice
 from hookline.bridge.guarded_paths import list_guarded_paths
-from hookline.bridge.notices import Notices, choose_channel
-from hookline.bridge.probe import MARK, is_probe, report_probe
-from hookline.bridge.read_event import read_call
+from hookline.bridge.notices import Notices, capture_warnings, choose_channel
 from hookline.config.document import Severity
 from hookline.debug.capability_matrix import explain_shortfall, find_shortfalls
 from hookline.dialects import DIALECTS
@@ -91,7 +101,7 @@ async def serve(
     """Answer one call with `send`, and return the exit code that belongs to the answer."""
     environ = caller_context.full_environ() if environ is None else environ
     projects = projects or SingleUseProjects()
-    with call_log.capture() as log:
+    with capture_warnings() as log:
         state = _open(call, environ, projects)
         project = state.project
         try:
@@ -100,12 +110,12 @@ async def serve(
             ledger = _open_ledger(state)
             notices = Notices(call_ledger.notices_file(ledger) if ledger is not None else None)
             if project is not None and not state.trouble:
-                level = recursion_guard.depth(environ, project.folders.data)
-                if level >= recursion_guard.DEEPEST:
-                    state.is_too_deep, state.trouble = True, recursion_guard.explain(level)
+                level = find_nesting(environ, project.folders.data)
+                if level >= DEEPEST_NESTING:
+                    state.is_too_deep, state.trouble = True, explain_nesting(level)
                 else:
                     # the environment of hook processes is only needed where some are started
-                    nested = recursion_guard.deeper(level, project.folders.data) if state.has_hooks else nullcontext()
+                    nested = nest_deeper(level, project.folders.data) if state.has_hooks else nullcontext()
                     try:
                         with nested:
                             state.outcome = await project.engine.handle(state.event, plan=state.plan, patience=PATIENCE)
@@ -165,7 +175,7 @@ def _is_probe_or_duplicate(state: CallState, project: Project, environ: Mapping[
     """Return whether no hook is to be asked: `doctor` made the call, or the agent makes the same call by its own entry."""
     folders, event = project.folders, state.event
     spec = DIALECTS[event.host].SPEC
-    if MARK in environ and is_probe(environ, folders.data):
+    if PROBE_VARIABLE in environ and is_probe(environ, folders.data):
         report_probe(environ, folders.data, state.trouble or f"{event.host} {spec.native(event)}")
         return True
     # only when this agent is known to read that settings file: a mere guess must not disable a guard

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from hookline import json_codec
+from hookline.files import read_regular_file
 
 Document = Mapping[str, object]
 
@@ -47,17 +48,35 @@ class TranscriptPlace(Struct, frozen=True, kw_only=True):
 class TranscriptFormat(Struct, frozen=True, kw_only=True):
     """How the transcripts of one agent are read.
 
+    Every line about a tool call contains one of `marks`. `asks` are the tools that ask hooks first, beside those of MCP servers.
+    Without `by_id`, the agent does not pass the id of a call to hooks, so that calls are only counted.
+
     `is_own` tells whether the agent wrote a line. `before_tool` and `prompt` are the agent's own names of the events that a hook
     is called at, and `to_hook` returns the tool and the arguments of a call as the agent passes them to hooks.
     """
 
     read: Callable[[Document], Iterator[TranscriptPart]]
-    read_place: Callable[[Document], TranscriptPlace]
-    is_own: Callable[[Document], bool]
+    marks: tuple[bytes, ...]
+    asks: frozenset[str]
+    mcp: str = "mcp__"
+    by_id: bool = True
+    read_place: Callable[[Document], TranscriptPlace] = lambda _: TranscriptPlace()
+    is_own: Callable[[Document], bool] = lambda _: False
     before_tool: str = "PreToolUse"
     prompt: str = "UserPromptSubmit"
     to_hook: Callable[[str, object], tuple[str, object]] = lambda tool, args: (tool, args)
 
+
+class ToolRun(Struct, frozen=True):
+    """A tool that ran: when it was called, its name as the agent's model knows it, and the id of the call."""
+
+    at: float
+    tool: str
+    call: str
+
+
+# bytes of a transcript, counted from its end
+_LARGEST: Final = 8 * 1024 * 1024
 
 # a text that the agent adds in the user's name: the environment, instructions, the output of a local command
 _ADDED: Final = re.compile(r"\s*(<[\w-]+[ >]|# AGENTS\.md|\[Request interrupted|Caveat: )")
@@ -72,7 +91,7 @@ def _is_prompt(text: str) -> bool:
 _CLAUDE_REFUSED: Final = re.compile(r"(Hook )?PreToolUse:")
 
 
-def read_claude(document: Document) -> Iterator[TranscriptPart]:
+def _read_claude(document: Document) -> Iterator[TranscriptPart]:
     """Yield what a line of Claude Code says."""
     message = get_object(document, "message")
     if document.get("type") == "user" and not document.get("isMeta"):
@@ -115,7 +134,7 @@ _CODEX_SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "loc
 _SHELL_WORDS: Final = ("-c", "-lc")
 
 
-def read_codex(document: Document) -> Iterator[TranscriptPart]:
+def _read_codex(document: Document) -> Iterator[TranscriptPart]:
     """Yield what a line of Codex CLI says."""
     payload = get_object(document, "payload")
     kind, call = payload.get("type"), str(payload.get("call_id"))
@@ -172,7 +191,7 @@ _GEMINI_FOLDER: Final = re.compile(r"\*\*Workspace Directories:\*\*\s+- (/[^\n]*
 _GEMINI_ROLES: Final = frozenset({"user", "gemini"})
 
 
-def read_gemini(document: Document) -> Iterator[TranscriptPart]:
+def _read_gemini(document: Document) -> Iterator[TranscriptPart]:
     """Yield what a message of Gemini CLI says; the program writes a message again with each update."""
     if document.get("type") == "user":
         text = join_text(document.get("content"))
@@ -203,7 +222,7 @@ def _read_gemini_place(document: Document) -> TranscriptPlace:
 # Qwen Code
 
 
-def read_qwen(document: Document) -> Iterator[TranscriptPart]:
+def _read_qwen(document: Document) -> Iterator[TranscriptPart]:
     """Yield the calls that a line of Qwen Code has."""
     for part in list_objects(get_object(document, "message"), "parts"):
         if function := get_object(part, "functionCall"):
@@ -213,9 +232,15 @@ def read_qwen(document: Document) -> Iterator[TranscriptPart]:
         yield TranscriptPart(id=str(result.get("callId")), result=ToolCallEnd.RAN if has_run else ToolCallEnd.OTHER)
 
 
+_FILE_TOOLS: Final = frozenset({"read_file", "write_file", "replace", "edit", "run_shell_command", "glob", "web_fetch"})
+
 FORMATS: Final[Mapping[str, TranscriptFormat]] = {
     "claude-code": TranscriptFormat(
-        read=read_claude,
+        read=_read_claude,
+        marks=(b'"tool_use"', b'"tool_result"'),
+        asks=frozenset(
+            {"Bash", "Monitor", "Read", "Write", "Edit", "NotebookEdit", "WebFetch", "WebSearch", "Agent", "Task"}
+        ),
         read_place=_read_claude_place,
         is_own=lambda document: (
             (document.get("type") in {"user", "assistant"} and "sessionId" in document and "uuid" in document)
@@ -223,7 +248,9 @@ FORMATS: Final[Mapping[str, TranscriptFormat]] = {
         ),
     ),
     "codex-cli": TranscriptFormat(
-        read=read_codex,
+        read=_read_codex,
+        marks=(b'"function_call', b'"custom_tool_call'),
+        asks=frozenset({"exec_command", "apply_patch"}),
         read_place=_read_codex_place,
         is_own=lambda document: (
             document.get("type") in {"session_meta", "response_item", "turn_context"} and "payload" in document
@@ -231,7 +258,11 @@ FORMATS: Final[Mapping[str, TranscriptFormat]] = {
         to_hook=_codex_to_hook,
     ),
     "gemini-cli": TranscriptFormat(
-        read=read_gemini,
+        read=_read_gemini,
+        marks=(b'"toolCalls"',),
+        asks=_FILE_TOOLS | {"grep_search", "list_directory", "read_many_files"},
+        mcp="mcp_",
+        by_id=False,
         read_place=_read_gemini_place,
         is_own=lambda document: (
             {"sessionId", "projectHash"} <= document.keys()
@@ -240,8 +271,40 @@ FORMATS: Final[Mapping[str, TranscriptFormat]] = {
         before_tool="BeforeTool",
         prompt="BeforeAgent",
     ),
+    "qwen-code": TranscriptFormat(
+        read=_read_qwen,
+        marks=(b'"functionCall"', b'"toolCallResult"'),
+        asks=_FILE_TOOLS | {"grep_search", "monitor"},
+    ),
 }
+
+REPLAYABLE: Final = ("claude-code", "codex-cli", "gemini-cli")
 """The agents whose transcripts are whole enough to raise their events again."""
+
+
+def list_tool_runs(host: str, path: str) -> list[ToolRun] | None:
+    """Return the tool calls of a transcript that ran; None where it cannot be read, or there is none are read of the agent."""
+    form = FORMATS.get(host)
+    raw = read_regular_file(path, _LARGEST, from_end=True) if form is not None else None
+    if form is None or raw is None:
+        return None
+    called: dict[str, ToolRun] = {}
+    ran: dict[str, ToolRun] = {}
+    for line in raw.splitlines():
+        if not any(mark in line for mark in form.marks):
+            continue
+        try:
+            document = json_codec.load(line)
+        except ValueError:
+            continue
+        if not isinstance(document, dict):
+            continue
+        for part in form.read(document):
+            if part.tool:
+                called.setdefault(part.id, ToolRun(read_time(document), part.tool, part.id))
+            if part.result is ToolCallEnd.RAN and part.id in called:
+                ran[part.id] = called[part.id]
+    return [run for run in ran.values() if run.tool in form.asks or run.tool.startswith(form.mcp)]
 
 
 def get_object(document: Document, key: str) -> Document:

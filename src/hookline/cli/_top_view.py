@@ -17,8 +17,7 @@ from hookline.cli._project import decide_trust, load_from_args
 from hookline.cli.trace import lay_out_trace
 from hookline.errors import ConfigError
 from hookline.project import Project
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.stores.trace_stats import HookFigures, TraceStats
+from hookline.stores.trace_queries import HookFigures, TraceFilter, TraceQueries, TraceStats
 from hookline.text import sanitize
 from hookline.ui.live_calls import LiveCalls, LiveSnapshot
 from hookline.ui.terminal import HookPage, HookState

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import to_builtins
 
 from hookline.agent.models import EXAMPLE, find_window
-from hookline.agent.personas import OWN, PERSONAS
+from hookline.agent.project_files import OWN, PERSONAS
 from hookline.bridge.guarded_paths import list_guarded_paths
 from hookline.cli._command import TINY, CliCommand, ExitCode, argument, flag, number, parse_count, repeatable
 from hookline.cli._output import TextStyle, print_error, print_json, print_line, print_piece

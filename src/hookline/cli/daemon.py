@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from hookline.bridge.daemon_socket import IDLE, SocketDir, find_socket_dir, spawn, usual_idle
+from hookline.bridge.daemon_socket import IDLE, SocketDir, claim, find_socket_dir, spawn, usual_idle
 from hookline.cli._command import JSON, TINY, CliCommand, argument, flag, number
 from hookline.cli._output import format_ago, format_span, pluralise, print_error, print_line, render
-from hookline.daemon.client import NoDaemonError, ask, end_hung, find_hung
+from hookline.daemon.protocol import NoDaemonError, ask, end_hung, find_hung
 from hookline.errors import EngineError, StoreError
 
 _PATIENCE: Final = 30.0  # seconds for it to start or stop
@@ -149,8 +149,6 @@ def _log(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     place = _find_socket_dir()
-    from hookline.daemon.claim import claim  # noqa: PLC0415 - the other actions only talk to the daemon
-
     claimed = claim(place)
     if claimed is None:
         return 0

@@ -40,7 +40,7 @@ from hookline.cli._output import (
 from hookline.cli._project import load_from_args
 from hookline.cli.hosts import make_around_project
 from hookline.config.loader import read_record
-from hookline.daemon.client import find_hung
+from hookline.daemon.protocol import find_hung
 from hookline.dialects import DIALECTS
 from hookline.engine.engine import Engine
 from hookline.errors import StoreError
@@ -60,8 +60,7 @@ from hookline.project import Project
 from hookline.stores import worker_registry
 from hookline.stores.counters import Counter as Counts
 from hookline.stores.queue import SqliteQueue
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
 from hookline.text import shell_quote
 from hookline.version import __version__
 from hookline.views import describe_containment
@@ -287,7 +286,7 @@ def _check_telemetry(project: Project) -> Iterator[HealthFinding]:
         return
     import httpx2  # noqa: PLC0415 - only where telemetry is exported
 
-    from hookline.telemetry.target import find_target  # noqa: PLC0415 - as above
+    from hookline.telemetry.exporter import find_target  # noqa: PLC0415 - as above
 
     target, _problem = find_target(wanted, os.environ)
     for url in (target.traces, target.metrics) if target is not None else ():

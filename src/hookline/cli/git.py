@@ -16,10 +16,10 @@ from hookline.cli.hosts import check_interpreter
 from hookline.errors import HostError
 from hookline.model.installed_entry import PROOF, PROVE
 from hookline.project import load_project
-from hookline.sources.git import install as plans
-from hookline.sources.git.events import GIT_EVENTS, GitCall, raise_events
-from hookline.sources.git.repository import Repository, lock_repository, open_repository
-from hookline.sources.git.scripts import HOOKS
+from hookline.sources import git_install as plans
+from hookline.sources.git_events import GIT_EVENTS, GitCall, raise_events
+from hookline.sources.git_install import HOOKS
+from hookline.sources.git_repository import Repository, lock_repository, open_repository
 from hookline.text import shell_quote
 from hookline.user_dirs import working_folder
 

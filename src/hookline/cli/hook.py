@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from hookline.bridge.call import OPTION, Call, IfBroken, event_from_name, parse_argv
-from hookline.bridge.fallback import GUARDED, fallback_outcome
+from hookline.bridge.call import GUARDED, OPTION, Call, IfBroken, event_from_name, parse_argv
+from hookline.bridge.fallback import fallback_outcome
 from hookline.bridge.serve import serve
 from hookline.cli._command import CliCommand, ExitCode, argument, flag
 from hookline.cli._output import print_error

@@ -337,7 +337,7 @@ def notify_daemon() -> None:
     """Have a running daemon check at once whether agents call it by URL; by itself it would do so later."""
     if os.name == "nt":
         return
-    from hookline.daemon.client import NoDaemonError, ask  # noqa: PLC0415 - only after a change
+    from hookline.daemon.protocol import NoDaemonError, ask  # noqa: PLC0415 - only after a change
 
     with suppress(NoDaemonError):
         ask(find_socket_dir(os.environ), ("daemon", "look"))

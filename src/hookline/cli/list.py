@@ -52,8 +52,7 @@ from hookline.model.hook import Hook, Layer, Source
 from hookline.model.plan import EFFECT_GATES
 from hookline.model.record import Record
 from hookline.project import Project
-from hookline.stores.trace_queries import TraceFilter
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceFilter, TraceStats
 from hookline.text import shell_quote
 from hookline.trust.policy import TrustStatus
 from hookline.trust.risks import list_risks

@@ -40,8 +40,7 @@ from hookline.config.reader import MCP_TABLE, ServerReader
 from hookline.engine.engine import Engine
 from hookline.errors import ConfigError, EngineError, McpError
 from hookline.kinds.mcp import Mcp
-from hookline.mcp.login import TIMEOUT, LoginOptions, log_in, log_out
-from hookline.mcp.tokens import Login, Storage, TokenStore, choose_storage
+from hookline.mcp.logins import TIMEOUT, Login, LoginOptions, Storage, TokenStore, choose_storage, log_in, log_out
 from hookline.model.event import Event, EventName
 from hookline.model.exchange import Request
 from hookline.model.hook import Hook, Layer, make_server_hook

@@ -206,7 +206,7 @@ def _work(args: argparse.Namespace) -> int:
 
 
 async def _run_worker(args: argparse.Namespace) -> int:
-    from hookline.worker.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
+    from hookline.worker import Tally, Until, Worker  # noqa: PLC0415 - the other actions need no engine
 
     data = find_user_dirs(find_root(args)).data
     worker = Worker(data, jobs=args.jobs)

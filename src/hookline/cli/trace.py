@@ -50,10 +50,9 @@ from hookline.errors import ConfigError
 from hookline.model.language_models import ModelUsage
 from hookline.model.record import Record, Step
 from hookline.model.verdict import Decision
-from hookline.stores.receipts import read_receipt, write_receipt
-from hookline.stores.record_chain import Break, Checked
-from hookline.stores.trace_queries import UNFINISHED, TraceFilter, TraceQueries
-from hookline.stores.trace_stats import HookFigures, TraceStats
+from hookline.stores.record_chain import Break, Checked, read_receipt, write_receipt
+from hookline.stores.sqlite import row_to_record
+from hookline.stores.trace_queries import UNFINISHED, HookFigures, TraceFilter, TraceQueries, TraceStats
 from hookline.user_dirs import find_user_dirs
 
 # seconds between two polls of the file: short while records come, long while none do
@@ -171,7 +170,7 @@ def _tail(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     traces, wanted = _open_traces(), _read_filter(args)
     if args.receipt:
-        lines = write_receipt(traces, wanted.matches)
+        lines = write_receipt(traces, lambda row: wanted.matches(row_to_record(row)))
     else:
         lines = (to_json_line(asdict(record)) for record in traces.matching(wanted))
     if args.output is None:

@@ -17,16 +17,15 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.call import OPTION, PROJECT_VARIABLES, Call, IfBroken, event_from_name, parse_argv
+from hookline.bridge.call import OPTION, PROBE_VARIABLE, PROJECT_VARIABLES, Call, IfBroken, event_from_name, parse_argv
 from hookline.bridge.fallback import fallback_outcome
-from hookline.bridge.probe import MARK as CANARY_VARIABLE
-from hookline.bridge.recursion_guard import MARK as NESTING_VARIABLE
 from hookline.daemon import peer_check
 from hookline.daemon.socket_server import CallDispatcher
 from hookline.dialects import ENVIRONMENT
 from hookline.hosts import HOSTS, http_endpoint
 from hookline.hosts.http_endpoint import HttpEndpoint
 from hookline.model.exchange import Answer
+from hookline.model.installed_entry import NESTING
 from hookline.user_dirs import find_user_dirs
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ _SESSION_VARIABLES: Final = frozenset(
         *PROJECT_VARIABLES.values(),
         *(f"CLAUDE_{name}" for name in ("EFFORT", "ENV_FILE", "PID")),
         *(f"CLAUDE_CODE_{name}" for name in ("BRIDGE_SESSION_ID", "CHILD_SESSION", "ENTRYPOINT", "SESSION_ID")),
-        *(NESTING_VARIABLE, CANARY_VARIABLE, "TRACEPARENT", "PWD", "OLDPWD"),
+        *(NESTING, PROBE_VARIABLE, "TRACEPARENT", "PWD", "OLDPWD"),
     }
 )
 _PLUGIN_PREFIX: Final = "CLAUDE_PLUGIN_"
@@ -216,7 +215,7 @@ class HttpFront:
         if body is None:
             send(_refusal(call, f"the event is longer than {_LARGEST_BODY // 1024 // 1024} MiB"))
             return
-        carried = ((NESTING_VARIABLE, http_endpoint.NESTED), (CANARY_VARIABLE, http_endpoint.CANARY))
+        carried = ((NESTING, http_endpoint.NESTED), (PROBE_VARIABLE, http_endpoint.CANARY))
         variables = {variable: value for variable, name in carried if (value := request.headers.get(name, ""))}
         try:
             await self._dispatcher.serve(

@@ -21,7 +21,7 @@ _STATUS_LINES: Final = (b"Gid:", b"Groups:", b"CapEff:", b"CapBnd:", b"NoNewPriv
 
 def find_reason(connection: socket.socket) -> str:
     """Return why a caller is not answered; empty when it is."""
-    process, user = _read_credentials(connection)
+    process, user = read_credentials(connection)
     if user != os.geteuid():
         return "another user"
     if sys.platform != "linux":
@@ -59,12 +59,7 @@ def find_tcp_reason(theirs: tuple[str, int], ours: tuple[str, int]) -> str:
     return "the user of the calling process cannot be read"
 
 
-def peer_user(connection: socket.socket) -> int:
-    """Return the user id of the process at the other end."""
-    return _read_credentials(connection)[1]
-
-
-def _read_credentials(connection: socket.socket) -> tuple[int, int]:
+def read_credentials(connection: socket.socket) -> tuple[int, int]:
     """Return process and user id of the other end."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

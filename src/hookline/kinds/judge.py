@@ -18,8 +18,7 @@ from hookline import caller_context
 from hookline.errors import ConfigError, StoreError
 from hookline.http_client import HttpClient
 from hookline.kinds.python import timeout_failure
-from hookline.llm.client import ModelAnswer, ask_model
-from hookline.llm.judge_prompt import JudgeQuestion, make_prompt, make_question
+from hookline.llm.judge_client import JudgeQuestion, ModelAnswer, ask_model, make_prompt, make_question
 from hookline.llm.spending import BudgetLedger
 from hookline.llm.target import ModelTarget, find_target
 from hookline.model.event import EventName

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from hookline import caller_context, json_codec
 from hookline.errors import ConfigError, McpError
 from hookline.kinds.command.command import Command
+from hookline.mcp.logins import TokenStore
 from hookline.mcp.sessions import Connect, McpResult, Sessions, Tool
-from hookline.mcp.tokens import TokenStore
 from hookline.model.exchange import Failure, FailureKind, Reply, Request
 from hookline.model.hook import Hook, get_process_hook
 from hookline.model.mcp_server import McpServer

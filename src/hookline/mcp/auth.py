@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from hookline import json_codec
 from hookline.errors import McpError
-from hookline.mcp.tokens import Login, LoginSecrets, TokenStore, login_needed
+from hookline.mcp.logins import Login, LoginSecrets, TokenStore, login_needed
 
 # a token that is about to expire is refreshed before it is used
 _EARLY: Final = 10.0

@@ -20,7 +20,7 @@ from msgspec import Struct
 from hookline import caller_context, json_codec
 from hookline.errors import ConfigError, McpError
 from hookline.loop_thread import LoopThread
-from hookline.mcp.tokens import TokenStore
+from hookline.mcp.logins import TokenStore
 from hookline.model.mcp_server import McpServer, find_server_problem
 from hookline.version import __version__
 

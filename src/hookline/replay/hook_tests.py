@@ -16,8 +16,7 @@ from hookline.model.event import Event
 from hookline.model.hook import Hook, Source
 from hookline.model.plan import Gate, Plan
 from hookline.project import Project
-from hookline.replay.contained_kinds import Unasked, unasked_hooks
-from hookline.replay.replay import make_effectless_engine
+from hookline.replay.replay import Unasked, make_effectless_engine, unasked_hooks
 from hookline.trust.policy import suggest_approval
 
 

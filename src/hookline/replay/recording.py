@@ -11,7 +11,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline import json_codec
-from hookline.bridge.transcripts import FORMATS, Document, ToolCallEnd, TranscriptPlace, get_object, read_time
+from hookline.bridge.transcripts import (
+    FORMATS,
+    REPLAYABLE,
+    Document,
+    ToolCallEnd,
+    TranscriptPlace,
+    get_object,
+    read_time,
+)
 from hookline.dialects import DIALECTS
 from hookline.errors import ConfigError, DialectError
 from hookline.model.event import Event, EventName, Session
@@ -155,7 +163,7 @@ def read_recording(path: Path) -> Recording:
     documents = _read_documents(path, damaged)
     start = list(islice(documents, _LOOKED_AT))
     whole = chain(start, documents)
-    agent = next((agent for one in start for agent, form in FORMATS.items() if form.is_own(one)), "")
+    agent = next((agent for one in start for agent in REPLAYABLE if FORMATS[agent].is_own(one)), "")
     if any({"trace", "step"} <= one.keys() for one in start):
         recording = read_records(_convert_records(whole, damaged))
     elif agent:
@@ -163,7 +171,7 @@ def read_recording(path: Path) -> Recording:
     else:
         raise ConfigError(
             "this is neither an export of `hookline trace export` nor a transcript of "
-            f"{', '.join(DIALECTS[name].SPEC.title for name in FORMATS)}",
+            f"{', '.join(DIALECTS[name].SPEC.title for name in REPLAYABLE)}",
             path=str(path),
         )
     if damaged:

@@ -1,11 +1,19 @@
-"""Replay recorded events: run the hooks as they are now, without effects, and compare what they decide with what was decided."""
+"""Replay recorded events: run the hooks as they are now, without effects, and compare what they decide with what was decided.
+
+Hooks run without effects: processes are contained, whatever their definition says, and nothing leaves the machine. A replayed
+process reads what it could read, writes only a temporary folder of its own, and has no network. Kinds that exist for their effect
+are not run at all; a replay says what they would have done.
+"""
 
 import asyncio
+import copy
 import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -13,25 +21,30 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hookline import caller_context
 from hookline.bridge.guarded_paths import find_guarded_if_installed
 from hookline.config.document import Severity
+from hookline.engine.components import Components
 from hookline.engine.engine import Engine
 from hookline.engine.planner import HookPlanner
 from hookline.engine.registry import HookRegistry
 from hookline.engine.trace_records import find_subject
 from hookline.errors import ConfigError, EngineError
 from hookline.model.event import Event
+from hookline.model.exchange import Reply, Request
 from hookline.model.hook import Hook
 from hookline.model.plan import Gate, Plan
+from hookline.model.sandbox import PRIVATE, READ_ONLY, Sandbox
 from hookline.model.settings import Settings
 from hookline.model.verdict import Decision, Outcome, Verdict
+from hookline.ports import Kind
+from hookline.process.containment import describe_lacking, find_layers, list_lacking
 from hookline.project import Project, load_project
-from hookline.replay.contained_kinds import ContainedKind, Unasked, make_contained_components, unasked_hooks
 from hookline.replay.recording import RecordedEvent, Recording, read_records
 from hookline.stores.trace_queries import TraceFilter, TraceQueries
 from hookline.text import quote, suggest
 from hookline.user_dirs import UserDirs, find_user_dirs
-from hookline.wiring import make_state
+from hookline.wiring import make_components, make_state
 
 CUT: Final = "their arguments were not kept whole"
 REFUSED_BEFORE: Final = "they were refused before, perhaps by a hook that was not asked now"
@@ -43,6 +56,116 @@ _UNYIELDING: Final = 64
 _DECISIONS: Final = {decision.word: decision for decision in Decision}
 # a transcript does not show whether hooks allowed a call or had no opinion
 _SILENT: Final = frozenset({Decision.PASS.word, Decision.ALLOW.word})
+_CONTAINED: Final = ("command", "python")
+_WITHOUT_EFFECT: Final = frozenset({"rule", "function", "raise_event"})
+
+
+class Unasked(Struct, frozen=True):
+    """A hook that was not run in a replay, and why; where it `decides`, the outcome could be another one."""
+
+    hook: str
+    reason: str
+    decides: bool = False
+
+
+unasked_hooks: Final[ContextVar[list[Unasked]]] = ContextVar("hookline_unasked_hooks")
+"""The hooks that were not run for the event that is replayed."""
+
+
+def make_contained_components(
+    folder: str, *, protected: tuple[str, ...], state_root: str, uncontained: bool
+) -> Components:
+    """Return the components of an engine without effects; processes of a folder that is gone run in `folder`.
+
+    With `uncontained`, processes run even where this machine cannot contain them.
+    """
+    components = make_components(always_isolated=True, protected=protected, state_root=state_root)
+    machine = find_layers()
+    refusal = ""
+    if not machine.can_contain and not uncontained:
+        lacking = describe_lacking(list_lacking(Sandbox(level=READ_ONLY)))
+        refusal = f"it cannot be contained here ({lacking}); --uncontained runs it all the same"
+    kinds: dict[str, Kind] = {}
+    for name, kind in components.kinds.items():
+        if name in _CONTAINED:
+            kinds[name] = ContainedKind(kind, folder, refusal=refusal, required=not uncontained)
+        else:
+            kinds[name] = kind if name in _WITHOUT_EFFECT else UnperformedKind(kind)
+    return replace(components, kinds=kinds)
+
+
+class ContainedKind:
+    """Runs the processes of hooks contained."""
+
+    def __init__(self, kind: Kind, folder: str, *, refusal: str, required: bool) -> None:
+        self._kind = kind
+        self._folder = folder
+        self._refusal = refusal
+        self._required = required
+        # by id; the same object each time, as kinds cache what they prepare for a hook
+        self._hooks: dict[str, tuple[Hook, Hook]] = {}
+        self.refusal = kind.refusal
+        self.close = kind.close
+        self._exists = cache(os.path.isdir)
+        self.missing_folders: set[str] = set()
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:
+        """Run the hook contained, unless it would run in the background or cannot be contained."""
+        if hook.background:
+            return _leave_out(hook, "it would run in the background, after the answer")
+        if self._refusal:
+            return _leave_out(hook, self._refusal, decides=True)
+        cwd = request.event.cwd
+        if cwd and not self._exists(cwd):
+            self.missing_folders.add(cwd)
+            request = self._move(request)
+        return await self._kind.call(self._contain(hook), request, timeout=timeout)
+
+    def _contain(self, hook: Hook) -> Hook:
+        known = self._hooks.get(hook.id)
+        if known is None or known[0] is not hook:
+            own = hook.containment
+            # a hook of the user's own sees all variables, and keeps them: it cannot tell them to anyone
+            sandbox = own if own.is_contained else Sandbox(env=tuple(caller_context.environ()))
+            sandbox = replace(sandbox, level=READ_ONLY, write=(), net=False, tmp=PRIVATE, required=self._required)
+            known = self._hooks[hook.id] = (hook, replace(hook, sandbox=sandbox))
+        return known[1]
+
+    def _move(self, request: Request) -> Request:
+        """Return the request for a process that runs in another folder; what it is told about the event stays the same."""
+        _ = request.document, request.values
+        moved = copy.copy(request)
+        moved.event = replace(request.event, cwd=self._folder)
+        return moved
+
+
+class UnperformedKind:
+    """Stands for a kind that exists for its effect: a request to a server, a question to the agent, a notification."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.refusal = kind.refusal
+        self.close = kind.close
+
+    async def call(self, hook: Hook, request: Request, *, timeout: float) -> Reply:  # noqa: ARG002 - the protocol's
+        """Note what the hook would have done."""
+        if hook.kind == "webhook":
+            # without the path and the user, which may hold secrets
+            server = hook.url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+            return _leave_out(hook, f"it would post to {server}", decides=True)
+        if hook.kind == "mcp":
+            return _leave_out(hook, f"it would call the MCP tool {hook.mcp}", decides=True)
+        if hook.kind == "judge":
+            return _leave_out(hook, f"it would ask the language model {hook.model}", decides=True)
+        return _leave_out(hook, _WOULD.get(hook.kind, f"it is of the kind {hook.kind}"))
+
+
+_WOULD: Final = {"ask_agent": "it would ask the agent", "notify": "it would show a notification"}
+
+
+def _leave_out(hook: Hook, reason: str, *, decides: bool = False) -> Reply:
+    # a hook in the background decides nothing, whatever its kind is
+    unasked_hooks.get().append(Unasked(hook.id, reason, decides and not hook.background))
+    return Reply(value=Verdict())
 
 
 class DecisionChange(Struct, frozen=True, kw_only=True):
@@ -167,7 +290,7 @@ async def replay(
         if choice.only:
             sets.check_name(choice.only)
         facts = {
-            "hooks": sets.count_hooks(),
+            "hooks": len(sets.list_ids()),
             "notes": (*recording.notes, *sets.list_notes()),
             "problems": sets.list_problems(),
         }
@@ -331,15 +454,12 @@ class _HookSets:
         Raises:
             ConfigError: There is no such hook.
         """
-        known = self._list_ids()
+        known = self.list_ids()
         if self._engines and name not in known:
             raise ConfigError(f"there is no hook {quote(name)}{suggest(name, known)}; `hookline list` shows them all")
 
-    def count_hooks(self) -> int:
-        """Return how many hooks were in force, in all projects together."""
-        return len(self._list_ids())
-
-    def _list_ids(self) -> set[str]:
+    def list_ids(self) -> set[str]:
+        """Return the hooks that were in force, in all projects together."""
         tables = [engine.registry.get_all_hooks() for engine in self._engines.values()]
         return {hook.id for table in tables for hooks in table.values() for hook in hooks}
 

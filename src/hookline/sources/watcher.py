@@ -1,17 +1,27 @@
-"""`hookline watch`: raise events for changed files and for schedules."""
+"""`hookline watch`: raise events for changed files and for schedules.
+
+Hooks that change files run hooks, which change files. A change while nothing runs is the user's: it starts in round 0. A change
+while hooks run, or right after, may be theirs: its round is one higher than the highest of those. Runs that ended earlier do not
+count, so that a hook on a schedule does not push each save into a later round. The first rounds run at once. Later ones wait
+until it was quiet for longer and longer, and after the last nothing runs until a change comes in round 0. So every loop ends, and
+a user who saves a file while hooks run is served all the same.
+"""
 
 import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from time import monotonic, time
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from hookline.config.cron import last_time, next_time
 from hookline.engine.engine import Engine
 from hookline.engine.trace_records import record
 from hookline.errors import ConfigError, EngineError, StoreError
@@ -22,12 +32,9 @@ from hookline.model.plan import Gate
 from hookline.model.record import Step
 from hookline.model.verdict import Outcome
 from hookline.project import Project
-from hookline.sources import schedule
 from hookline.sources.file_changes import POLLING, QUIET, FileMonitor, FileTree
 from hookline.sources.gitignore import GitIgnore
 from hookline.sources.live_project import LiveProject
-from hookline.sources.loop_guard import FileQueue, LoopGuard
-from hookline.sources.schedule import DueHook, Timetable
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +49,201 @@ _BUG: Final = "this is a bug in hookline; please report it with the lines below"
 
 # gates that need the content of a file
 _NEED_CONTENT: Final = frozenset({Gate.CONDITION})
+
+# rounds of changes that may be by hooks, and the seconds of quiet before each of the further ones
+ROUNDS_AT_ONCE: Final = 5
+ROUND_WAITS: Final = (2.0, 10.0, 60.0)
+LAST_ROUND: Final = ROUNDS_AT_ONCE + len(ROUND_WAITS)
+# seconds at least until a waiting file is looked at again
+_SHORTEST_SLEEP: Final = 0.05
+
+# Timers do not count the time that a machine was suspended: the clock is checked at least this often.
+LONGEST_SLEEP: Final = 20.0
+# A clock that is set back by more than this was wrong before, and all times are computed anew. After less, nothing runs
+# a second time.
+_SET_BACK: Final = 3 * 3600.0
+
+_LOCAL: Final = Path("/etc/localtime")
+_ZONES: Final = "/zoneinfo/"
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[object]]
+
+
+class LoopGuard:
+    """Tracks the runs of hooks, and assigns changes to rounds.
+
+    Up to `grace` seconds after a run, a change counts as one that the run made.
+    """
+
+    def __init__(self, grace: float, *, clock: Clock = monotonic) -> None:
+        self._grace = grace
+        self._clock = clock
+        self._running: list[int] = []
+        # when the last run of each round ended
+        self._ended: dict[int, float] = {}
+
+    @property
+    def number(self) -> int:
+        """The round of a change that arrives now; 0 for one by the user."""
+        since = self._clock() - self._grace
+        recent = [number for number, ended in self._ended.items() if ended > since]
+        return max((*self._running, *recent), default=-1) + 1
+
+    @property
+    def quiet(self) -> float:
+        """Seconds since the last run ended."""
+        return 0.0 if self._running else self._clock() - max(self._ended.values(), default=float("-inf"))
+
+    @contextmanager
+    def running(self, number: int = 0) -> Iterator[None]:
+        """Note that hooks run for a change of this round."""
+        self._running.append(number)
+        try:
+            yield
+        finally:
+            self._running.remove(number)
+            self._ended[number] = self._clock()
+
+
+def required_quiet(number: int) -> float | None:
+    """Return the seconds of quiet before a round may run, or None where it may not run at all."""
+    if number <= ROUNDS_AT_ONCE:
+        return 0.0
+    return ROUND_WAITS[number - ROUNDS_AT_ONCE - 1] if number <= LAST_ROUND else None
+
+
+class FileQueue:
+    """Queue of the files that may have changed, each with its round; a file is delivered to one worker at a time."""
+
+    def __init__(self, guard: LoopGuard) -> None:
+        self._guard = guard
+        self._waiting: dict[str, int] = {}
+        self._taken: set[str] = set()
+        self._is_changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        """Return how many files wait or are being delivered."""
+        return len(self._waiting) + len(self._taken)
+
+    def put(self, path: str, number: int) -> bool:
+        """Enqueue a file; return False where it has had too many rounds."""
+        if required_quiet(number) is None:
+            return False
+        self._waiting.pop(path, None)
+        self._waiting[path] = number
+        self._is_changed.set()
+        return True
+
+    def has(self, path: str) -> bool:
+        """Return whether a file waits already."""
+        return path in self._waiting
+
+    async def take(self) -> tuple[str, int]:
+        """Wait for the next file, and for the quiet that its round needs; no other worker gets it until it is `done`."""
+        while True:
+            pause: float | None = None
+            quiet = self._guard.quiet
+            for path, number in self._waiting.items():
+                if path in self._taken:
+                    continue
+                left = (required_quiet(number) or 0.0) - quiet
+                if left <= 0:
+                    self._taken.add(path)
+                    return path, self._waiting.pop(path)
+                pause = left if pause is None else min(pause, left)
+            self._is_changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if pause is None else max(pause, _SHORTEST_SLEEP)):
+                    await self._is_changed.wait()
+
+    def done(self, path: str) -> None:
+        """Release a file; a change that arrived meanwhile is delivered."""
+        self._taken.discard(path)
+        self._is_changed.set()
+
+
+class DueHook(Struct, frozen=True):
+    """A hook that is due, and the time it was due at; after a pause the last of the missed times."""
+
+    hook: Hook
+    at: datetime
+
+    def data(self) -> dict[str, object]:
+        """Return the data of the event."""
+        return {"hook": self.hook.id, "schedule": self.hook.schedule, "due": int(self.at.timestamp() * 1000)}
+
+
+class Timetable:
+    """Knows when each hook is due. Times are local wall-clock times, also across daylight saving changes."""
+
+    def __init__(self, *, clock: Clock = time, zone: tzinfo | None = None) -> None:
+        self._clock = clock
+        self._zone = zone or local_zone()
+        self._times: dict[str, tuple[Hook, datetime]] = {}
+        self._seen = clock()
+
+    def set(self, hooks: Iterable[Hook]) -> None:
+        """Replace the hooks; a hook with an unchanged schedule keeps its next time."""
+        now = self._now()
+        wanted = {hook.id: hook for hook in hooks if hook.schedule and hook.enabled}
+        before = self._times
+        self._times = {}
+        for name, hook in wanted.items():
+            earlier = before.get(name)
+            is_unchanged = earlier is not None and earlier[0].schedule == hook.schedule
+            self._times[name] = (hook, earlier[1] if earlier and is_unchanged else next_time(hook.schedule, now))
+
+    @property
+    def times(self) -> Mapping[str, datetime]:
+        """The next time of each hook."""
+        return {name: at for name, (_, at) in self._times.items()}
+
+    def due(self) -> list[DueHook]:
+        """Return the hooks that are due, the earliest first; each once, even if it missed several times."""
+        now = self._now()
+        if now.timestamp() < self._seen - _SET_BACK:
+            self._times = {name: (hook, next_time(hook.schedule, now)) for name, (hook, _) in self._times.items()}
+        self._seen = now.timestamp()
+        due: list[DueHook] = []
+        for name, (hook, at) in self._times.items():
+            if at > now:
+                continue
+            due.append(DueHook(hook, max(at, last_time(hook.schedule, now))))
+            self._times[name] = (hook, next_time(hook.schedule, now))
+        return sorted(due, key=lambda due: due.at)
+
+    def pause(self) -> float:
+        """Return the seconds until the next hook is due, or the longest sleep."""
+        if not self._times:
+            return LONGEST_SLEEP
+        next_at = min(at for _, at in self._times.values())
+        return min(max(next_at.timestamp() - self._clock(), 0.0), LONGEST_SLEEP)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC).astimezone(self._zone)
+
+
+async def run_schedule(timetable: Timetable, start: Callable[[DueHook], None], *, sleep: Sleep = asyncio.sleep) -> None:
+    """Start every hook at its times, for ever."""
+    while True:
+        await sleep(timetable.pause())
+        for due in timetable.due():
+            start(due)
+
+
+def local_zone() -> tzinfo:
+    """Return the time zone of this machine; where the system does not name it, the present offset."""
+    with suppress(OSError, ValueError, KeyError):
+        name = os.environ.get("TZ", "").removeprefix(":")
+        if name:
+            return ZoneInfo(name)
+        real = os.path.realpath(_LOCAL)
+        if _ZONES in real:
+            return ZoneInfo(real.rpartition(_ZONES)[2])
+        with _LOCAL.open("rb") as file:
+            return ZoneInfo.from_file(file)
+    return datetime.now().astimezone().tzinfo or UTC
 
 
 class WatchListener(Struct, frozen=True):
@@ -99,7 +301,7 @@ class Watcher:
             async with self._group as group:
                 self._apply(self._live.project)
                 group.create_task(self._reload())
-                group.create_task(schedule.run(self._timetable, self._start_scheduled))
+                group.create_task(run_schedule(self._timetable, self._start_scheduled))
                 for _ in range(WORKERS):
                     group.create_task(self._work())
         except BaseExceptionGroup as problems:

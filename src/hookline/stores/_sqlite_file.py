@@ -7,11 +7,11 @@ import stat
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -160,15 +160,28 @@ def _is_fresh(connection: sqlite3.Connection, path: Path, layout: Layout) -> boo
     return True
 
 
-def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run a transaction for writing; it is rolled back where the block raises."""
     connection.execute("BEGIN IMMEDIATE")
-    # another process may have created the tables while this one waited for the lock
-    if _is_fresh(connection, path, layout):
-        for statement in layout.tables:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {layout.application}")
-        connection.execute(f"PRAGMA user_version = {layout.schema}")
-    connection.execute("COMMIT")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has rolled it back itself where the disk is full
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _create(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
+    with transaction(connection):
+        # another process may have created the tables while this one waited for the lock
+        if _is_fresh(connection, path, layout):
+            for statement in layout.tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {layout.application}")
+            connection.execute(f"PRAGMA user_version = {layout.schema}")
 
 
 def is_old(connection: sqlite3.Connection, layout: Layout) -> bool:
@@ -178,18 +191,13 @@ def is_old(connection: sqlite3.Connection, layout: Layout) -> bool:
 
 def _migrate(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
     """Bring the tables up to date, in one transaction: a process that is killed meanwhile changes nothing."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         # another process may have done it while this one waited for the lock
         if not _is_fresh(connection, path, layout):
             for version in range(connection.execute("PRAGMA user_version").fetchone()[0], layout.schema):
                 for statement in layout.migrations.get(version, ()):
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {layout.schema}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 def to_utf8(value: str) -> str:
@@ -303,6 +311,15 @@ class SqliteConnection:
                 return
             with closing(_open_to_read(self.path, self._busy_timeout, self._layout)) as connection:
                 yield connection
+
+    def fetch(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of one query, without creating a file.
+
+        Raises:
+            StoreError: The file cannot be used.
+        """
+        with self.read() as connection:
+            return connection.execute(query, values).fetchall()
 
     def exists(self) -> bool:
         """Return whether something was ever stored.

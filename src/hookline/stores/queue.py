@@ -100,7 +100,7 @@ _NEXT: Final = f"""
         ) FROM lanes
     ) AND (alone = 0 OR NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lane = next.lane))
     ORDER BY due, number LIMIT 1
-"""  # noqa: S608 - constants only
+"""
 # The subject of a debounced job. The index is created with the first of them: files of earlier versions have none.
 _SUBJECT: Final = "folded_by"
 _SUBJECT_OF: Final = f"coalesce(json_extract(event, '$.{_SUBJECT}'), '')"
@@ -190,10 +190,9 @@ class SqliteQueue:
     def claim(self, worker: str, most: int = 1) -> list[Job]:
         """Assign jobs that are due to a worker, until it reports their result."""
         now = time.time()
-        with self._connection.read() as connection:
-            # without a lock first: a worker polls far more often than jobs come
-            if most < 1 or connection.execute(_NEXT, (now,)).fetchone() is None:
-                return []
+        # without a lock first: a worker polls far more often than jobs come
+        if most < 1 or not self._connection.fetch(_NEXT, (now,)):
+            return []
         claimed: list[Job] = []
         with self._connection.transaction() as connection:
             while len(claimed) < most and (row := connection.execute(_NEXT, (now,)).fetchone()) is not None:
@@ -237,8 +236,7 @@ class SqliteQueue:
 
     def workers(self) -> list[str]:
         """Return the workers that have jobs."""
-        with self._connection.read() as connection:
-            return [name for (name,) in connection.execute("SELECT DISTINCT worker FROM jobs WHERE state = 'running'")]
+        return [name for (name,) in self._connection.fetch("SELECT DISTINCT worker FROM jobs WHERE state = 'running'")]
 
     def release(self, worker: str) -> int:
         """Put the jobs of a dead worker back, marked as redelivered, as they may have run; return how many."""
@@ -254,13 +252,11 @@ class SqliteQueue:
         """Make jobs due whose times lie in the future because the clock was set back; return how many."""
         now = time.time()
         late = "state = 'waiting' AND due > ? AND created > ?"
-        with self._connection.read() as connection:
-            if connection.execute(f"SELECT 1 FROM jobs WHERE {late} LIMIT 1", (now, now)).fetchone() is None:  # noqa: S608
-                return 0
+        if not self._connection.fetch(f"SELECT 1 FROM jobs WHERE {late} LIMIT 1", (now, now)):
+            return 0
         with self._connection.transaction() as connection:
             return connection.execute(
-                f"UPDATE jobs SET due = ?, created = ? WHERE {late}",  # noqa: S608
-                (now, now, now, now),
+                f"UPDATE jobs SET due = ?, created = ? WHERE {late}", (now, now, now, now)
             ).rowcount
 
     def is_there(self) -> bool:
@@ -269,28 +265,24 @@ class SqliteQueue:
 
     def next_due(self) -> float | None:
         """Return when the next job is due, in seconds since the epoch; None if none waits."""
-        with self._connection.read() as connection:
-            due: float | None = connection.execute(_NEXT_DUE).fetchone()[0]
-            return due
+        due: float | None = self._connection.fetch(_NEXT_DUE)[0][0]
+        return due
 
     def counts(self) -> Mapping[JobState, int]:
         """Return the number of jobs in each state."""
-        with self._connection.read() as connection:
-            found = dict(connection.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
+        found = dict(self._connection.fetch("SELECT state, count(*) FROM jobs GROUP BY state"))
         return {state: found.get(str(state), 0) for state in JobState}
 
     def jobs(self, project: str | None = None, *, limit: int = -1) -> list[Job]:
         """Return the jobs of a project, or of all, in order."""
         where, values = ("WHERE project = ?", (to_utf8(project),)) if project is not None else ("", ())
-        query = f"SELECT {_COLUMNS} FROM jobs {where} ORDER BY number LIMIT ?"  # noqa: S608 - constants only
-        with self._connection.read() as connection:
-            return [_row_to_job(row) for row in connection.execute(query, (*values, limit))]
+        query = f"SELECT {_COLUMNS} FROM jobs {where} ORDER BY number LIMIT ?"
+        return [_row_to_job(row) for row in self._connection.fetch(query, (*values, limit))]
 
     def list_unfinished(self) -> frozenset[str]:
         """Return the ids of jobs that wait or run."""
-        with self._connection.read() as connection:
-            rows = connection.execute("SELECT id FROM jobs WHERE state <> ?", (JobState.DEAD,))
-            return frozenset(str(found) for (found,) in rows)
+        rows = self._connection.fetch("SELECT id FROM jobs WHERE state <> ?", (JobState.DEAD,))
+        return frozenset(str(found) for (found,) in rows)
 
     def retry(self, ids: Iterable[str]) -> int:
         """Make dead jobs, and jobs that wait for another attempt, due now, as if they had never failed."""
@@ -371,7 +363,7 @@ def _fold(
     connection.execute(_SUBJECT_INDEX)
     # not a job that waits for another attempt
     row = connection.execute(
-        "SELECT id, event, created FROM jobs WHERE state = 'waiting' AND attempts = 0 "  # noqa: S608 - constants only
+        "SELECT id, event, created FROM jobs WHERE state = 'waiting' AND attempts = 0 "
         f"AND lane = ? AND {_SUBJECT_OF} = ? ORDER BY number LIMIT 1",
         (lane, subject),
     ).fetchone()
@@ -406,7 +398,7 @@ def _post(connection: sqlite3.Connection, letters: Iterable[InboxMessage]) -> No
         text = f"{text[: LONGEST_LETTER - 1]}…" if len(text) > LONGEST_LETTER else text
         created = letter.created or time.time()
         written.append((os.urandom(6).hex(), project, str(letter.kind), text, hook, trace, created))
-    connection.executemany(f"INSERT INTO letters ({_LETTER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", written)  # noqa: S608
+    connection.executemany(f"INSERT INTO letters ({_LETTER_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", written)
     for project in {row[1] for row in written}:
         connection.execute(
             "DELETE FROM letters WHERE project = ? AND number NOT IN "
@@ -419,7 +411,7 @@ def _list_letters(connection: sqlite3.Connection, project: str | None = None) ->
     """Return the letters of a project, or of all, the oldest first, without expired ones."""
     where, values = ("project = ? AND", (to_utf8(project),)) if project is not None else ("", ())
     rows = connection.execute(
-        f"SELECT {_LETTER_COLUMNS} FROM letters WHERE {where} created >= ? ORDER BY number",  # noqa: S608
+        f"SELECT {_LETTER_COLUMNS} FROM letters WHERE {where} created >= ? ORDER BY number",
         (*values, time.time() - LETTER_EXPIRY),
     )
     return [

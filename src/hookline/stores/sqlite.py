@@ -9,11 +9,11 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import asdict
 
@@ -21,7 +21,7 @@ from hookline import json_codec
 from hookline.errors import StoreError
 from hookline.model.record import Record, Step, text_size
 from hookline.stores import counters
-from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8
+from hookline.stores._sqlite_file import USED, Layout, SqliteConnection, to_number, to_utf8, transaction
 from hookline.stores.record_chain import GENESIS, HEAD, START, Link, extend, read_link, write_link
 
 logger: Final = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ BOUND: Final = 100_000  # records kept in memory while they cannot be stored
 BATCH: Final = 100  # records that are stored at once
 GATHER: Final = 0.05  # seconds to wait for that many
 MOST_ROWS: Final = 1_000  # of one transaction, so that other processes get their turn
+PAGE: Final = 5_000  # records that are read at once
 FIRST_RETRY: Final = 0.1
 LAST_RETRY: Final = 30.0
 BUSY_TIMEOUT: Final = 1.0  # seconds until a retry later
@@ -91,7 +92,7 @@ _TO_VERSION_2: Final = (
         tool = coalesce((SELECT tool FROM records AS event WHERE event.trace = records.trace AND event.tool <> ''), ''),
         detail = json_set(detail, '$.failed', (
             SELECT count(*) FROM records AS run WHERE run.trace = records.trace AND run.step = '{Step.FAILED}'))
-    WHERE step = '{Step.OUTCOME}' AND json_valid(detail)""",  # noqa: S608 - constants only
+    WHERE step = '{Step.OUTCOME}' AND json_valid(detail)""",
 )
 # records of failed hooks, of blocked operations, of events as a whole, and of runs of hooks
 FAILED: Final = f"step = '{Step.FAILED}'"
@@ -110,7 +111,9 @@ TRACES: Final = Layout(
     application=0x686B_6C74, schema=2, tables=_TABLES, indexes=_INDEXES, migrations={1: _TO_VERSION_2}
 )
 COLUMNS: Final = "trace, step, at, event, session, hook, detail, host, project, tool, subject, decision, duration"
-_INSERT: Final = f"INSERT INTO records (number, {COLUMNS}, hash) VALUES ({', '.join('?' * 15)})"  # noqa: S608 - constants only
+_INSERT: Final = f"INSERT INTO records (number, {COLUMNS}, hash) VALUES ({', '.join('?' * 15)})"
+
+NEWEST: Final = "SELECT coalesce(max(number), 0) FROM records"
 
 # records in one transaction, so that other writers get their turn in between
 REMOVED_AT_ONCE: Final = 5_000
@@ -209,7 +212,7 @@ class SqliteTraces:
         where, values = _session_filter(session)
         found: dict[str, None] = {}
         with self._read() as connection:
-            query = f"SELECT trace FROM records WHERE {where} ORDER BY number DESC"  # noqa: S608 - constants only
+            query = f"SELECT trace FROM records WHERE {where} ORDER BY number DESC"
             # GROUP BY would read the whole table; the newest traces are in its last few rows.
             for (trace,) in connection.execute(query, values) if limit > 0 else ():
                 found[trace] = None
@@ -227,20 +230,9 @@ class SqliteTraces:
         """Yield every record as a line of JSON, oldest first, without those that are written meanwhile."""
         self._store_queue()
         where, values = _session_filter(session)
-        query = (
-            f"SELECT number, {COLUMNS} FROM records WHERE {where} AND number > ? AND number <= ? "  # noqa: S608 - constants only
-            f"ORDER BY number LIMIT {MOST_ROWS}"
-        )
-        with self._read() as connection:
-            last = connection.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()[0]
-        number = 0
-        # Page by page: a long read transaction would block checkpoints of the write-ahead log.
-        while number < last:
-            with self._read() as connection:
-                page = connection.execute(query, (*values, number, last)).fetchall()
-            for row in page:
-                yield json_codec.dump(asdict(row_to_record(row[1:])))
-            number = page[-1][0] if page else last
+        last = self._writer.file.fetch(NEWEST)[0][0]
+        for _, *row in read_pages(self._writer.file, f"{where} AND number <= ?", (*values, last)):
+            yield json_codec.dump(asdict(row_to_record(tuple(row))))
 
     def close(self) -> None:
         """Store the queue and close the file.
@@ -444,6 +436,21 @@ def _register_at_exit(finish: Callable[[], None]) -> Callable[[], None]:
     return partial(atexit.unregister, finish)
 
 
+def read_pages(
+    file: SqliteConnection, where: str, values: Sequence[object] = (), *, after: int = 0, columns: str = COLUMNS
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the numbers and columns of records in order, from after a number on.
+
+    They are read page by page: a long read transaction would block checkpoints of the write-ahead log.
+    """
+    query = f"SELECT number, {columns} FROM records WHERE number > ? AND {where} ORDER BY number LIMIT {PAGE}"
+    while page := file.fetch(query, (after, *values)):
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
 def _session_filter(session: str) -> tuple[str, tuple[str, ...]]:
     """Return the SQL condition for one session, or for all, and its values."""
     return ("session = ?", (to_utf8(session),)) if session else ("true", ())
@@ -451,7 +458,7 @@ def _session_filter(session: str) -> tuple[str, tuple[str, ...]]:
 
 def read_trace(connection: sqlite3.Connection, trace: str) -> list[Record]:
     """Return the records of a trace, in order."""
-    query = f"SELECT {COLUMNS} FROM records WHERE trace = ? ORDER BY number"  # noqa: S608 - constants only
+    query = f"SELECT {COLUMNS} FROM records WHERE trace = ? ORDER BY number"
     return [row_to_record(row) for row in connection.execute(query, (to_utf8(trace),))]
 
 
@@ -477,7 +484,7 @@ def _insert(connection: sqlite3.Connection, rows: list[Row]) -> None:
     """Insert rows as the next links of the chain and count them, in a transaction of the caller."""
     head = read_link(connection, HEAD) or Link()
     # a file of an earlier version has records that are not in the chain
-    newest = int(connection.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()[0])
+    newest = int(connection.execute(NEWEST).fetchone()[0])
     linked, head = extend(Link(max(head.number, newest), head.hash), rows)
     connection.executemany(_INSERT, linked)
     write_link(connection, HEAD, head)
@@ -524,18 +531,12 @@ def remove_records(connection: sqlite3.Connection, number: int) -> int:
 
     Only the oldest are ever removed, and the hash of the last of them is kept: the chain of the others starts there.
     """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         oldest = "SELECT number FROM records WHERE number <= ? ORDER BY number LIMIT ?"
-        last = connection.execute(f"SELECT max(number) FROM ({oldest})", (number, REMOVED_AT_ONCE)).fetchone()[0]  # noqa: S608 - constants only
-        removed = 0
-        if last is not None:
-            (known,) = connection.execute("SELECT hash FROM records WHERE number = ?", (last,)).fetchone()
-            removed = connection.execute("DELETE FROM records WHERE number <= ?", (last,)).rowcount
-            # a record of before the chain has no hash
-            write_link(connection, START, Link(last, known or GENESIS))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    return removed
+        last = connection.execute(f"SELECT max(number) FROM ({oldest})", (number, REMOVED_AT_ONCE)).fetchone()[0]
+        if last is None:
+            return 0
+        (known,) = connection.execute("SELECT hash FROM records WHERE number = ?", (last,)).fetchone()
+        # a record of before the chain has no hash
+        write_link(connection, START, Link(last, known or GENESIS))
+        return connection.execute("DELETE FROM records WHERE number <= ?", (last,)).rowcount

@@ -1,26 +1,33 @@
-"""Queries over the stored traces."""
+"""Queries over the stored traces, and figures over them: of hooks, of agents, and over time.
 
-import sqlite3
-from collections.abc import Collection, Generator, Iterator, Mapping
+All figures are read from two indexes that hold just their columns, so that a million records take a fraction of a second.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hookline.model.event import EventName
-from hookline.model.record import Record, Step
+from hookline.model.record import Record, RunFigures, Step
 from hookline.stores._sqlite_file import SqliteConnection, to_utf8
+from hookline.stores.counters import Counter, Labels, read_counts
 from hookline.stores.record_chain import HEAD, ID, START, Checked, Entry, Link, check, digest, read_link
 from hookline.stores.sqlite import (
     BLOCKED,
     COLUMNS,
     FAILED,
+    NEWEST,
     OUTCOMES,
     RUNS,
     TRACES,
     Row,
+    read_pages,
     read_trace,
     remove_records,
     row_to_record,
@@ -36,8 +43,6 @@ _BLOCKED: Final = frozenset({"deny", "stop"})
 _ENDS: Final = f"step IN ('{Step.EVENT}', '{Step.OUTCOME}')"
 # fields of a filter that have to be equal
 _EQUAL: Final = ("session", "hook", "event", "host", "project")
-# rows of one page: a long read transaction would block checkpoints of the write-ahead log
-_PAGE: Final = 5_000
 # records at an end of a session that are searched for a fact about it: most sessions have it there, if at all
 _LOOKED_AT: Final = 200
 
@@ -171,11 +176,6 @@ def _count(detail: Mapping[str, object], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _has_outcome(connection: sqlite3.Connection, trace: str) -> bool:
-    query = f"SELECT 1 FROM records WHERE trace = ? AND {OUTCOMES}"  # noqa: S608 - constants only
-    return connection.execute(query, (trace,)).fetchone() is not None
-
-
 class TraceQueries:
     """Reads the traces of all processes of a user, while they go on tracing.
 
@@ -184,7 +184,6 @@ class TraceQueries:
 
     def __init__(self, path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
         self._file = SqliteConnection(path, TRACES, busy_timeout=busy_timeout)
-        self._read = self._file.read
         self.path = self._file.path
 
     def traces(
@@ -197,7 +196,7 @@ class TraceQueries:
         where, values = wanted.to_sql(without=("hook",))
         conditions = [where, _ENDS]
         if failed:
-            conditions.append(f"trace IN (SELECT trace FROM records WHERE {FAILED})")  # noqa: S608 - constants only
+            conditions.append(f"trace IN (SELECT trace FROM records WHERE {FAILED})")
         if blocked:
             conditions.append(BLOCKED)
         if wanted.hook:
@@ -206,35 +205,34 @@ class TraceQueries:
         if before:
             conditions.append("number < ?")
             values = (*values, before)
-        query = f"SELECT number, {COLUMNS} FROM records WHERE {' AND '.join(conditions)} ORDER BY number DESC"  # noqa: S608 - constants only
-        with self._read() as connection:
+        query = f"SELECT number, {COLUMNS} FROM records WHERE {' AND '.join(conditions)} ORDER BY number DESC"
+        has_outcome = f"SELECT 1 FROM records WHERE trace = ? AND {OUTCOMES}"
+        with self._file.read() as connection:
             for number, *row in connection.execute(query, values):
                 record = row_to_record(tuple(row))
-                if record.step is Step.OUTCOME or not _has_outcome(connection, record.trace):
+                if record.step is Step.OUTCOME or not connection.execute(has_outcome, (record.trace,)).fetchone():
                     yield summarise(record, number)
 
     def sessions(self, wanted: TraceFilter, *, limit: int = 50) -> list[SessionSummary]:
         """Return the sessions with the newest events first; `hook`, `event` and `text` do not count."""
         where, values = wanted.to_sql(without=("hook", "event", "text", "decision"))
         query = (
-            "SELECT session, max(host), max(project), min(at), max(at), count(*), "  # noqa: S608 - constants only
+            "SELECT session, max(host), max(project), min(at), max(at), count(*), "
             "sum(decision IN ('deny', 'stop')), sum(decision = 'ask') "
             f"FROM records WHERE {OUTCOMES} AND {where} GROUP BY session ORDER BY max(at) DESC LIMIT ?"
         )
-        with self._read() as connection:
-            rows = connection.execute(query, (*values, limit)).fetchall()
+        rows = self._file.fetch(query, (*values, limit))
         names = ("session", "host", "project", "first", "last", "calls", "blocked", "asked")
         return [SessionSummary(**dict(zip(names, row, strict=True))) for row in rows]
 
     def find_start(self, session: str) -> float:
         """Return when the first stored event of a session began; 0 if none is stored."""
-        query = f"SELECT coalesce(min(at - duration), 0) FROM records WHERE {OUTCOMES} AND session = ?"  # noqa: S608 - constants only
-        with self._read() as connection:
-            return float(connection.execute(query, (to_utf8(session),)).fetchone()[0])
+        query = f"SELECT coalesce(min(at - duration), 0) FROM records WHERE {OUTCOMES} AND session = ?"
+        return float(self._file.fetch(query, (to_utf8(session),))[0][0])
 
     def records(self, trace: str) -> list[Record]:
         """Return the records of a trace, in order; a prefix of its id will do if only one has it."""
-        with self._read() as connection:
+        with self._file.read() as connection:
             if found := read_trace(connection, trace):
                 return found
             start = to_utf8(trace)
@@ -252,18 +250,8 @@ class TraceQueries:
 
     def _select(self, which: str, wanted: TraceFilter, *, after: int = 0) -> Iterator[tuple[int, Record]]:
         where, values = wanted.to_sql()
-        query = (
-            f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {which} AND {where} "  # noqa: S608 - constants only
-            f"ORDER BY number LIMIT {_PAGE}"
-        )
-        while True:
-            with self._read() as connection:
-                page = connection.execute(query, (after, *values)).fetchall()
-            for number, *row in page:
-                yield number, row_to_record(tuple(row))
-            if len(page) < _PAGE:
-                return
-            after = page[-1][0]
+        for number, *row in read_pages(self._file, f"{which} AND {where}", values, after=after):
+            yield number, row_to_record(tuple(row))
 
     def last_of_each(self, steps: tuple[Step, ...] = (Step.COMPLETED, Step.FAILED)) -> Mapping[str, Record]:
         """Return the newest record of these steps for each hook."""
@@ -271,18 +259,15 @@ class TraceQueries:
         words = [f"'{step}'" for step in steps]
         of_steps = f"step IN ({', '.join(words)})" if len(words) > 1 else f"step = {words[0]}"
         query = (
-            f"SELECT {COLUMNS} FROM records WHERE number IN "  # noqa: S608 - constants only
+            f"SELECT {COLUMNS} FROM records WHERE number IN "
             # with the plus sign, SQLite chooses an index by the steps
             f"(SELECT max(number) FROM records WHERE +hook <> '' AND {of_steps} GROUP BY hook)"
         )
-        with self._read() as connection:
-            found = [row_to_record(row) for row in connection.execute(query)]
-        return {record.hook: record for record in found}
+        return {record.hook: record for record in map(row_to_record, self._file.fetch(query))}
 
     def newest(self) -> int:
         """Return the number of the newest record; 0 if there is none."""
-        with self._read() as connection:
-            return int(connection.execute("SELECT coalesce(max(number), 0) FROM records").fetchone()[0])
+        return int(self._file.fetch(NEWEST)[0][0])
 
     def after(self, number: int, wanted: TraceFilter) -> list[tuple[int, Record]]:
         """Return the records after a number, with their numbers."""
@@ -290,17 +275,16 @@ class TraceQueries:
 
     def outcomes(self, *, after: int, limit: int) -> list[Summary]:
         """Return the summaries of traces that ended after the record with a number, in this order, at most `limit`."""
-        query = f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {OUTCOMES} ORDER BY number LIMIT ?"  # noqa: S608 - constants only
-        with self._read() as connection:
-            rows = connection.execute(query, (after, limit)).fetchall()
-        return [summarise(row_to_record(tuple(row)), number) for number, *row in rows]
+        query = f"SELECT number, {COLUMNS} FROM records WHERE number > ? AND {OUTCOMES} ORDER BY number LIMIT ?"
+        return [
+            summarise(row_to_record(tuple(row)), number) for number, *row in self._file.fetch(query, (after, limit))
+        ]
 
     def find_call(self, trace: str) -> Summary | None:
         """Return the summary of one trace; None if there is none."""
-        query = f"SELECT number, {COLUMNS} FROM records WHERE trace = ? AND {_ENDS} ORDER BY number DESC LIMIT 1"  # noqa: S608 - constants only
-        with self._read() as connection:
-            found = connection.execute(query, (to_utf8(trace),)).fetchone()
-        return summarise(row_to_record(tuple(found[1:])), found[0]) if found is not None else None
+        query = f"SELECT number, {COLUMNS} FROM records WHERE trace = ? AND {_ENDS} ORDER BY number DESC LIMIT 1"
+        rows = self._file.fetch(query, (to_utf8(trace),))
+        return summarise(row_to_record(rows[0][1:]), rows[0][0]) if rows else None
 
     def session_events(self, session: str, *, limit: int, before: int = 0) -> list[Summary]:
         """Return the newest summaries of one session, or those before a number, oldest first."""
@@ -311,17 +295,15 @@ class TraceQueries:
     def hooks_of(self, trace: str) -> frozenset[str]:
         """Return the hooks that the records of a trace name."""
         query = "SELECT DISTINCT hook FROM records WHERE trace = ? AND hook <> ''"
-        with self._read() as connection:
-            return frozenset(name for (name,) in connection.execute(query, (to_utf8(trace),)))
+        return frozenset(name for (name,) in self._file.fetch(query, (to_utf8(trace),)))
 
     def projects(self, *, limit: int = 100) -> list[str]:
         """Return the folders that agents worked in, those with the newest events first."""
         query = (
-            f"SELECT project FROM records WHERE {OUTCOMES} AND project <> '' "  # noqa: S608 - constants only
+            f"SELECT project FROM records WHERE {OUTCOMES} AND project <> '' "
             "GROUP BY project ORDER BY max(at) DESC LIMIT ?"
         )
-        with self._read() as connection:
-            return [name for (name,) in connection.execute(query, (limit,))]
+        return [name for (name,) in self._file.fetch(query, (limit,))]
 
     def hooks(self) -> list[str]:
         """Return the ids of hooks that records name, in order."""
@@ -331,13 +313,12 @@ class TraceQueries:
             "(SELECT min(hook) FROM records WHERE hook <> '' AND hook > name) FROM names WHERE name IS NOT NULL) "
             "SELECT name FROM names WHERE name IS NOT NULL"
         )
-        with self._read() as connection:
-            return [name for (name,) in connection.execute(query)]
+        return [name for (name,) in self._file.fetch(query)]
 
     def agent_version(self, session: str) -> str:
         """Return the version of the agent in a session, as far as one of its newest events says it; else empty."""
         query = (
-            "SELECT json_extract(detail, '$.version') AS version FROM "  # noqa: S608 - constants only
+            "SELECT json_extract(detail, '$.version') AS version FROM "
             f"(SELECT step, detail FROM records WHERE session = ? ORDER BY number DESC LIMIT {_LOOKED_AT}) "
             f"WHERE {_ENDS} AND json_valid(detail) AND version <> '' LIMIT 1"
         )
@@ -346,58 +327,49 @@ class TraceQueries:
     def first_prompt(self, session: str) -> str:
         """Return the beginning of the first prompt of a session, if its first records have one; else empty."""
         query = (
-            "SELECT subject FROM "  # noqa: S608 - constants only
+            "SELECT subject FROM "
             f"(SELECT event, subject FROM records WHERE session = ? ORDER BY number LIMIT {_LOOKED_AT}) "
             f"WHERE event = '{EventName.BEFORE_AGENT}' AND subject <> '' LIMIT 1"
         )
         return self._find_text(query, session)
 
     def _find_text(self, query: str, session: str) -> str:
-        with self._read() as connection:
-            found = connection.execute(query, (to_utf8(session),)).fetchone()
-        return str(found[0]) if found is not None else ""
+        rows = self._file.fetch(query, (to_utf8(session),))
+        return str(rows[0][0]) if rows else ""
 
     def count(self) -> int:
         """Return the number of records."""
-        with self._read() as connection:
-            return int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
+        return int(self._file.fetch("SELECT count(*) FROM records")[0][0])
 
     def damage(self) -> str:
         """Return what is wrong inside the file; empty if nothing is."""
-        with self._read() as connection:
-            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        found = str(self._file.fetch("PRAGMA quick_check(1)")[0][0])
         return "" if found == "ok" else found
 
     def links(self) -> tuple[Link, Link | None]:
         """Return where the chain of records starts, and its head."""
-        with self._read() as connection:
+        with self._file.read() as connection:
             return read_link(connection, START) or Link(), read_link(connection, HEAD)
 
     def chain_id(self) -> str:
         """Return the random name of the chain in this file."""
-        with self._read() as connection:
+        with self._file.read() as connection:
             link = read_link(connection, ID)
         return link.hash.hex() if link is not None else ""
 
     def hash_of(self, number: int) -> bytes | None:
         """Return the hash of a record; None where it is not there, or is not in the chain."""
-        with self._read() as connection:
-            row = connection.execute("SELECT hash FROM records WHERE number = ?", (number,)).fetchone()
-        return row[0] if row is not None else None
+        rows = self._file.fetch("SELECT hash FROM records WHERE number = ?", (number,))
+        return rows[0][0] if rows else None
 
     def rows(self) -> Iterator[tuple[int, Row, bytes | None]]:
         """Yield every record with its number and its hash, oldest first, without those that are written meanwhile."""
-        query = (
-            f"SELECT number, {COLUMNS}, hash FROM records WHERE number > ? AND number <= ? "  # noqa: S608 - constants only
-            f"ORDER BY number LIMIT {_PAGE}"
-        )
-        number, last = -1, self.newest()
-        while number < last:
-            with self._read() as connection:
-                page = connection.execute(query, (number, last)).fetchall()
-            for first, *row, known in page:
-                yield first, tuple(row), known
-            number = page[-1][0] if page else last
+        newest = self.newest()
+        # a program that changed the file may have written numbers that ours never are
+        for number, *row, known in read_pages(
+            self._file, "number <= ?", (newest,), after=-1, columns=f"{COLUMNS}, hash"
+        ):
+            yield number, tuple(row), known
 
     def verify(self) -> Checked:
         """Follow the chain of all records, and return where it breaks."""
@@ -429,3 +401,198 @@ class TraceQueries:
                 # also overwrites the removed records in free pages
                 connection.execute("VACUUM")
         return removed
+
+
+_DENIED: Final = f"step = '{Step.COMPLETED}' AND decision IN ('deny', 'stop')"
+_OBSERVED: Final = f"step = '{Step.COMPLETED}' AND decision IN ('observed deny', 'observed stop')"
+# seconds: the whole of time is one span
+_FOREVER: Final = 1e12
+# fields of a filter that the indexes do not have
+_NOT_OF_RUNS: Final = ("session", "project", "event", "decision", "text")
+_NOT_OF_OUTCOMES: Final = ("hook", "event", "text")
+
+
+class Percentiles(Struct, frozen=True):
+    """Half, 95 and 99 of a hundred runs took at most so many seconds, and the longest this."""
+
+    p50: float = 0.0
+    p95: float = 0.0
+    p99: float = 0.0
+    longest: float = 0.0
+
+
+class HookFigures(RunFigures, frozen=True, kw_only=True):
+    """The figures of one hook over all stored runs; `last_run` is in seconds since the epoch.
+
+    `tokens` and `cost` are what language models took; a cost is None where no price is known.
+    """
+
+    times: Percentiles = Percentiles()
+    last_run: float = 0.0
+    tokens: int = 0
+    cost: float | None = None
+
+
+class Bucket(Struct, frozen=True, kw_only=True):
+    """What happened to one agent in one span of time, which starts at `start`."""
+
+    start: float
+    host: str = ""
+    calls: int = 0
+    blocked: int = 0
+    asked: int = 0
+
+
+class TimeBucket(Struct, frozen=True, kw_only=True):
+    """How long the runs of one hook, or for one agent, took in one span of time, and how many failed."""
+
+    start: float
+    name: str
+    runs: int = 0
+    failed: int = 0
+    times: Percentiles = Percentiles()
+
+
+class _Runs(Struct, frozen=True):
+    """The runs of one hook for one agent in one span of time; `last` is the time of the last one."""
+
+    hook: str
+    start: float
+    host: str
+    durations: list[float]
+    last: float
+    failed: int
+    denials: int
+    observed_denials: int
+
+
+def find_percentiles(durations: Iterable[float]) -> Percentiles:
+    """Return the percentiles of durations; those that are 0 are not known."""
+    ordered = sorted(seconds for seconds in durations if seconds > 0)
+    if not ordered:
+        return Percentiles()
+    last = len(ordered) - 1
+    p50, p95, p99 = (ordered[min(last, len(ordered) * part // 100)] for part in (50, 95, 99))
+    return Percentiles(p50, p95, p99, ordered[-1])
+
+
+class TraceStats:
+    """Computes figures from the traces of all processes of a user.
+
+    Every method raises `StoreError` when the file cannot be read. A missing file counts as empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = SqliteConnection(path, TRACES, busy_timeout=BUSY_TIMEOUT)
+        self._queries = TraceQueries(path)
+
+    def hooks(self, wanted: TraceFilter) -> list[HookFigures]:
+        """Return the figures of every hook that ran, by its id; `hook`, `host`, `since` and `until` narrow them."""
+        return self._make_figures(wanted, self._read_runs(wanted, _FOREVER))
+
+    def hooks_over_time(
+        self, wanted: TraceFilter, seconds: float
+    ) -> tuple[list[HookFigures], list[TimeBucket], list[TimeBucket]]:
+        """Return what `hooks` returns, and how long runs took in each span of so many seconds, by hook and by agent."""
+        runs = self._read_runs(wanted, seconds)
+        return self._make_figures(wanted, runs), _make_buckets(runs, "hook"), _make_buckets(runs, "host")
+
+    def _read_runs(self, wanted: TraceFilter, seconds: float) -> list[_Runs]:
+        """Read the durations of all runs, grouped by hook, span of time and agent."""
+        where, values = wanted.to_sql(without=_NOT_OF_RUNS)
+        # SQLite gathers the durations: a row of Python for each run would take longer than all else
+        # a failure that blocks is no denial of the hook
+        query = (
+            "SELECT hook, CAST(at / ? AS INTEGER) * ?, host, group_concat(duration), max(at), "
+            f"sum({FAILED}), sum({_DENIED}), sum({_OBSERVED}) FROM records WHERE {RUNS} AND {where} GROUP BY 1, 2, 3"
+        )
+        rows = self._file.fetch(query, (seconds, seconds, *values))
+        return [
+            _Runs(hook, start, host, [*map(float, texts.split(","))], *rest) for hook, start, host, texts, *rest in rows
+        ]
+
+    def _make_figures(self, wanted: TraceFilter, runs: Iterable[_Runs]) -> list[HookFigures]:
+        found: dict[str, list[_Runs]] = defaultdict(list)
+        for one in runs:
+            found[one.hook].append(one)
+        failures: dict[str, dict[str, int]] = defaultdict(dict)
+        where, values = wanted.to_sql(without=_NOT_OF_RUNS)
+        # first the failures, by their index, which are few; then those that are wanted
+        query = (
+            f"WITH failed AS MATERIALIZED (SELECT hook, host, at, detail FROM records WHERE {FAILED}) "
+            "SELECT hook, coalesce(json_extract(detail, '$.failure'), 'unknown'), count(*) FROM failed "
+            f"WHERE json_valid(detail) AND {where} GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+        for hook, kind, count in self._file.fetch(query, values):
+            failures[hook][str(kind)] = count
+        errors = self._queries.last_of_each((Step.FAILED,)) if failures else {}
+        usage = self._read_usage(wanted)
+        figures = (
+            _add_up(hook, of_hook, failures.get(hook, {}), errors.get(hook) if hook in failures else None)
+            for hook, of_hook in sorted(found.items())
+        )
+        return [replace(one, **usage[one.hook]) if one.hook in usage else one for one in figures]
+
+    def _read_usage(self, wanted: TraceFilter) -> dict[str, dict[str, int | float | None]]:
+        """Return what language models took, by hook; only of hooks that have ever asked one, whose details are read."""
+        with self._file.read() as connection:
+            hooks = sorted({labels[0] for labels in read_counts(connection)[Counter.TOKENS]})
+            where, values = wanted.to_sql(without=_NOT_OF_RUNS)
+            query = (
+                "SELECT hook, sum(json_extract(detail, '$.usage.input') + json_extract(detail, '$.usage.output')), "
+                "sum(json_extract(detail, '$.usage.cost')) FROM records "
+                f"WHERE {RUNS} AND hook IN ({', '.join('?' * len(hooks))}) AND json_valid(detail) AND {where} GROUP BY 1"
+            )
+            rows = connection.execute(query, (*hooks, *values)).fetchall() if hooks else []
+        return {hook: {"tokens": tokens or 0, "cost": cost} for hook, tokens, cost in rows}
+
+    def totals(self) -> dict[Counter, dict[Labels, float]]:
+        """Return the counters by their labels; they also count records that were removed since."""
+        with self._file.read() as connection:
+            return read_counts(connection)
+
+    def events(self, wanted: TraceFilter) -> dict[str, int]:
+        """Return how many runs of hooks each event led to, the most first."""
+        where, values = wanted.to_sql(without=_NOT_OF_RUNS)
+        query = f"SELECT event, count(*) FROM records WHERE {RUNS} AND {where} GROUP BY event ORDER BY 2 DESC, 1"
+        return dict(self._file.fetch(query, values))
+
+    def calls(self, wanted: TraceFilter, seconds: float) -> list[Bucket]:
+        """Return how many events each agent raised in each span of so many seconds, the oldest span first."""
+        where, values = wanted.to_sql(without=_NOT_OF_OUTCOMES)
+        query = (
+            "SELECT CAST(at / ? AS INTEGER) * ?, host, count(*), sum(decision IN ('deny', 'stop')), "
+            f"sum(decision = 'ask') FROM records WHERE {OUTCOMES} AND {where} GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+        names = ("start", "host", "calls", "blocked", "asked")
+        rows = self._file.fetch(query, (seconds, seconds, *values))
+        return [Bucket(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _add_up(hook: str, runs: Sequence[_Runs], failures: Mapping[str, int], error: Record | None) -> HookFigures:
+    durations = [seconds for one in runs for seconds in one.durations]
+    return HookFigures(
+        hook=hook,
+        runs=len(durations),
+        failures=failures,
+        denials=sum(one.denials for one in runs),
+        observed_denials=sum(one.observed_denials for one in runs),
+        timed=len(durations) - durations.count(0.0),
+        total=sum(durations),
+        times=find_percentiles(durations),
+        last_run=max(one.last for one in runs),
+        last_error=str(error.detail.get("message", "")) if error is not None else "",
+    )
+
+
+def _make_buckets(runs: Iterable[_Runs], by: Literal["hook", "host"]) -> list[TimeBucket]:
+    durations: dict[tuple[float, str], list[float]] = defaultdict(list)
+    failed: dict[tuple[float, str], int] = defaultdict(int)
+    for one in runs:
+        key = (one.start, one.hook if by == "hook" else one.host)
+        durations[key] += one.durations
+        failed[key] += one.failed
+    return [
+        TimeBucket(start=start, name=about, runs=len(found), failed=failed[start, about], times=find_percentiles(found))
+        for (start, about), found in sorted(durations.items())
+    ]

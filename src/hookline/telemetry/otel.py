@@ -35,7 +35,7 @@ from hookline import json_codec
 from hookline.model.event import EventName
 from hookline.model.record import Record, Step
 from hookline.stores.counters import BUCKETS
-from hookline.telemetry.target import CollectorTarget
+from hookline.telemetry.exporter import CollectorTarget
 from hookline.text import redact, sanitize
 from hookline.version import __version__
 
@@ -81,11 +81,6 @@ def find_event_span_id(trace: str) -> int:
     return _hash(8, "event", trace)
 
 
-def find_hook_span_id(trace: str, hook: str, index: int) -> int:
-    """Return the id of the span of a run of a hook; `index` counts its runs at one event."""
-    return _hash(8, "hook", trace, hook, str(index))
-
-
 class _Ids(IdGenerator):
     """Returns the ids of the span that is started next."""
 
@@ -107,12 +102,6 @@ class _Collector(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         self.spans.append(span)
-
-
-class _OpenEvent(Struct):
-    """The records of an event that is not over yet."""
-
-    records: list[Record]
 
 
 class _OpenSession(Struct):
@@ -138,7 +127,8 @@ class SpanBuilder:
         self._ids = ids
         self._find_start = find_start
         self._has_arguments = has_arguments
-        self._events: dict[str, _OpenEvent] = {}
+        # the records of events that are not over yet
+        self._events: dict[str, list[Record]] = {}
         self._sessions: dict[str, _OpenSession] = {}
         # how often each hook ran at an event; kept after the event, because a hook in the background runs later
         self._runs: dict[str, Tally[str]] = {}
@@ -146,27 +136,23 @@ class SpanBuilder:
     def add(self, record: Record) -> None:
         """Add one record."""
         if record.step is Step.EVENT:
-            self._open(record)
+            self._events[record.trace] = [record]
+            while len(self._events) > MOST_OPEN:
+                # its process was ended before it had an outcome
+                self._build_event(self._events.pop(next(iter(self._events))))
         elif record.step is Step.OUTCOME:
-            opened = self._events.pop(record.trace, None)
-            self._build_event([*opened.records, record] if opened else [record])
+            self._build_event([*self._events.pop(record.trace, ()), record])
         elif record.trace in self._events:
             if record.step in _NOTES or record.step in {Step.COMPLETED, Step.FAILED}:
-                self._events[record.trace].records.append(record)
+                self._events[record.trace].append(record)
         elif record.step in {Step.COMPLETED, Step.FAILED}:
             # a hook in the background, after the outcome
             self._build_hook(record, start=record.at - record.duration, end=record.at)
 
-    def _open(self, record: Record) -> None:
-        self._events[record.trace] = _OpenEvent([record])
-        while len(self._events) > MOST_OPEN:
-            # its process was ended before it had an outcome
-            self._build_event(self._events.pop(next(iter(self._events))).records)
-
     def finish(self) -> None:
         """Build the spans of all that is still open."""
-        for opened in self._events.values():
-            self._build_event(opened.records)
+        for records in self._events.values():
+            self._build_event(records)
         self._events.clear()
         for session in list(self._sessions):
             self._build_session(session)
@@ -236,7 +222,8 @@ class SpanBuilder:
         if record.step is Step.FAILED:
             found["error.type"] = str(detail.get("failure") or "unknown")
             status = Status(StatusCode.ERROR, sanitize(str(detail.get("message") or ""), longest=_LONGEST))
-        own = find_hook_span_id(record.trace, record.hook, index)
+        # one of its runs at this event
+        own = _hash(8, "hook", record.trace, record.hook, str(index))
         ids = (find_trace_id(record.session, record.trace), own, find_event_span_id(record.trace))
         self._build(f"hook {found['hookline.hook']}", ids, (start, end), found, status=status)
 

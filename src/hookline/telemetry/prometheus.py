@@ -13,8 +13,7 @@ from msgspec import Struct
 from hookline.stores.counters import BUCKETS, Counter, Labels
 from hookline.stores.queue import SqliteQueue
 from hookline.stores.sqlite import LARGEST
-from hookline.stores.trace_queries import TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceQueries, TraceStats
 from hookline.version import __version__
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -34,17 +33,13 @@ Samples = Mapping[Labels, float]
 
 
 class Metric(Struct, frozen=True):
-    """One metric: its type, its labels, its help text, and how its samples are read."""
+    """One metric: its type, its labels, its help text, and the counter it shows, or how its samples are read."""
 
     name: str
     type: str
     labels: tuple[str, ...]
     about: str
-    read: Callable[[_Figures], Samples]
-
-
-def _total(counter: Counter) -> Callable[[_Figures], Samples]:
-    return lambda figures: figures.totals[counter]
+    read: Counter | Callable[[_Figures], Samples]
 
 
 METRICS: Final = (
@@ -54,50 +49,50 @@ METRICS: Final = (
         "counter",
         ("agent", "event", "decision"),
         "Calls of agents that were answered.",
-        _total(Counter.CALLS),
+        Counter.CALLS,
     ),
-    Metric("hookline_hook_runs_total", "counter", ("hook",), "Runs of hooks.", _total(Counter.RUNS)),
+    Metric("hookline_hook_runs_total", "counter", ("hook",), "Runs of hooks.", Counter.RUNS),
     Metric(
         "hookline_hook_failures_total",
         "counter",
         ("hook", "kind"),
         "Runs of hooks that failed, by the kind of failure.",
-        _total(Counter.FAILURES),
+        Counter.FAILURES,
     ),
     Metric(
         "hookline_hook_denials_total",
         "counter",
         ("hook", "mode"),
         "Calls that a hook blocked, or would have blocked without observe.",
-        _total(Counter.DENIALS),
+        Counter.DENIALS,
     ),
     Metric(
         "hookline_hook_duration_seconds",
         "histogram",
         ("hook",),
         "How long runs of hooks took, without answers from the cache.",
-        _total(Counter.DURATIONS),
+        Counter.DURATIONS,
     ),
     Metric(
         "hookline_model_tokens_total",
         "counter",
         ("hook", "direction"),
         "Tokens that language models read (input) and wrote (output) for hooks.",
-        _total(Counter.TOKENS),
+        Counter.TOKENS,
     ),
     Metric(
         "hookline_model_cost_total",
         "counter",
         ("hook",),
         "What hooks spent on language models, in the currency of the prices in the settings.",
-        _total(Counter.COST),
+        Counter.COST,
     ),
     Metric(
         "hookline_dropped_total",
         "counter",
         ("what",),
         "Records that could not be stored (records) or exported to OpenTelemetry (telemetry).",
-        _total(Counter.DROPPED),
+        Counter.DROPPED,
     ),
     Metric(
         "hookline_queue_jobs",
@@ -148,7 +143,7 @@ def render_metrics(data_folder: Path) -> str:
 def _render(metric: Metric, figures: _Figures) -> Iterator[str]:
     yield f"# HELP {metric.name} {metric.about}"
     yield f"# TYPE {metric.name} {metric.type}"
-    samples = metric.read(figures)
+    samples = figures.totals[metric.read] if isinstance(metric.read, Counter) else metric.read(figures)
     if metric.type == "histogram":
         yield from _render_histogram(metric.name, samples, figures.totals[Counter.SECONDS])
         return

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hookline.model.record import Step
-from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries, summarise
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries, TraceStats, summarise
 
 MOST_CALLS: Final = 500
 MOST_BLOCKED: Final = 200
@@ -129,7 +128,7 @@ class LiveCalls:
         lane.last = max(lane.last, call.at + call.duration)
         lane.times.append(call.at)
         self._spans[call.at // SPAN * SPAN] += 1
-        if not _is_wanted(call, wanted):
+        if not wanted.matches(call):
             return
         self._calls.appendleft(call)
         if call.blocked:
@@ -146,10 +145,3 @@ class LiveCalls:
 def _name_call(call: Summary) -> str:
     """Return what a call is about."""
     return call.subject or call.tool or call.event
-
-
-def _is_wanted(call: Summary, wanted: TraceFilter) -> bool:
-    """Return whether a call matches, as `TraceFilter.to_sql` finds it among stored ones."""
-    if wanted.decision and call.decision not in wanted.decision.split(","):
-        return False
-    return wanted.text.lower() in f"{call.subject} {call.tool} {call.session}".lower()

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import closing, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -11,9 +12,8 @@ from msgspec import Struct
 
 from hookline import json_codec
 from hookline.errors import StoreError
-from hookline.stores.trace_queries import Summary, TraceFilter, TraceQueries
-from hookline.ui.call_views import call_to_json
-from hookline.ui.masking import mask
+from hookline.stores.trace_queries import UNFINISHED, Summary, TraceFilter, TraceQueries
+from hookline.ui.pages import call_to_json, mask
 
 logger: Final = logging.getLogger(__name__)
 
@@ -167,23 +167,18 @@ class LiveFeed:
         """Return the events that a client missed, at most so many, and how many more there were."""
         texts: list[bytes] = []
         dropped = 0
-        for call in self._list_earlier(wanted, after, until):
-            if len(texts) < MOST_EARLIER:
-                texts.append(_format_call(call))
-            else:
-                dropped += 1
-        return (_format_dropped(dropped) if dropped else b"") + b"".join(reversed(texts)) or b": nothing was missed\n\n"
-
-    def _list_earlier(self, wanted: TraceFilter, after: int, until: int) -> Iterator[Summary]:
         try:
             with closing(self._traces.traces(wanted, before=until + 1)) as calls:
-                for call in calls:
-                    if call.number <= after:
-                        return
-                    if call.decision != "unfinished":
-                        yield call
+                for call in takewhile(lambda call: call.number > after, calls):
+                    if call.decision == UNFINISHED:
+                        continue
+                    if len(texts) < MOST_EARLIER:
+                        texts.append(_format_call(call))
+                    else:
+                        dropped += 1
         except StoreError as problem:
             logger.warning("%s", problem)
+        return (_format_dropped(dropped) if dropped else b"") + b"".join(reversed(texts)) or b": nothing was missed\n\n"
 
 
 def _format_call(call: Summary) -> bytes:

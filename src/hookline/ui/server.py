@@ -2,9 +2,14 @@
 
 import asyncio
 import hmac
+import os
+import secrets
 import socket
+import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -15,14 +20,10 @@ from hookline import json_codec
 from hookline.daemon import peer_check
 from hookline.errors import ConfigError, EngineError
 from hookline.http_server import HTTPException, HttpServer, Options, Request, Response, StreamingResponse, read_body
-from hookline.stores.trace_queries import TraceFilter, TraceQueries
-from hookline.stores.trace_stats import TraceStats
+from hookline.stores.trace_queries import TraceFilter, TraceQueries, TraceStats
 from hookline.text import sanitize
-from hookline.ui import call_views, hook_pages, overview
-from hookline.ui.commands import run_command
+from hookline.ui import pages
 from hookline.ui.live_feed import LiveFeed
-from hookline.ui.masking import mask
-from hookline.ui.sign_in import SignIn, read_metrics_token
 from hookline.user_dirs import find_user_dirs
 
 LOOPBACK: Final = "127.0.0.1"
@@ -59,6 +60,9 @@ _RECENT: Final = 30 * 86_400.0  # seconds of runs that the figures of hooks cove
 _MOST_SPANS: Final = 1_000
 # what browsers say of requests that this page made, or that the user typed
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
+# seconds until a command is ended; hooks have timeouts of their own, which are shorter as a rule
+LONGEST: Final = 600.0
+METRICS_TOKEN: Final = "metrics.token"  # noqa: S105 - the name of a file
 
 
 class ApiRequest(Struct, frozen=True):
@@ -116,11 +120,14 @@ class Unmasked(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True):
-    """A route of the API. A star in the path is a name; an agent may not use a route that `loosens` its guards."""
+    """A route of the API. A star in the path is a name; an agent may not use a route that `loosens` its guards.
+
+    An `answer` that is no coroutine function reads files, and is called in a thread.
+    """
 
     method: str
     path: str
-    answer: "Callable[[UiServer, ApiRequest], Awaitable[object]]"
+    answer: "Callable[[UiServer, ApiRequest], object]"
     loosens: bool = False
 
     def find_names(self, segments: list[str]) -> tuple[str, ...] | None:
@@ -131,6 +138,81 @@ class Route(Struct, frozen=True):
         ):
             return None
         return tuple(segment for part, segment in zip(parts, segments, strict=True) if part == "*")
+
+
+class SignIn:
+    """Exchanges a token that counts once for a cookie that counts as long as the server runs."""
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._cookie = secrets.token_urlsafe(32)
+        self._is_used = False
+
+    def exchange(self, token: str) -> str:
+        """Return the cookie for the token; empty if it is wrong, or was used before."""
+        is_right = hmac.compare_digest(token.encode(), self.token.encode())
+        if not is_right or self._is_used:
+            return ""
+        self._is_used = True
+        return self._cookie
+
+    def is_known(self, cookies: Mapping[str, str], name: str) -> bool:
+        """Return whether a client has the cookie."""
+        return hmac.compare_digest(cookies.get(name, "").encode(), self._cookie.encode())
+
+
+def read_metrics_token(data: Path) -> str:
+    """Return the token with which a program reads the metrics; it is made when it is first needed, for the user alone."""
+    path = data / METRICS_TOKEN
+    try:
+        return path.read_text("utf-8").strip()
+    except FileNotFoundError:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text("utf-8").strip()
+    token = secrets.token_urlsafe(32)
+    with os.fdopen(handle, "w") as file:
+        file.write(f"{token}\n")
+    return token
+
+
+async def run_command(*words: str) -> object:
+    """Run a command with `--json` and return what it printed.
+
+    A process of its own runs code of hooks, or edits files and tells the agents: so the page does what the command line does, and
+    a hook that crashes or hangs takes that process with it.
+
+    Raises:
+        HTTPException: It failed, and says why.
+    """
+    # -P: a module of the folder in which the server was started must not be loaded
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "hookline", words[0], "--json", *words[1:]),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(LONGEST):
+            out, err = await process.communicate()
+    except TimeoutError:
+        raise HTTPException(500, f"`hookline {words[0]}` took longer than {LONGEST:g} seconds") from None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+    try:
+        answer = json_codec.load(out)
+    except ValueError:
+        said = err.decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
+        raise HTTPException(500, sanitize(f"`hookline {words[0]}` failed: {said}")) from None
+    error = answer.get("error") if isinstance(answer, Mapping) else None
+    if isinstance(error, Mapping):
+        raise HTTPException(400, sanitize(str(error.get("message", ""))))
+    return answer
 
 
 def bind(port: int | None, *, usual: int = 4600) -> socket.socket:
@@ -203,7 +285,9 @@ class UiServer:
         if segments == ["", ""] and is_reading:
             return self._send_page(request)
         is_known = self._sign_in.is_known(request.cookies, self._cookie)
-        if not is_known and not (segments == ["", "metrics"] and self._has_metrics_token(request)):
+        given = request.headers.get("authorization", "").encode("latin-1")
+        has_metrics_token = hmac.compare_digest(given, f"Bearer {self._metrics_token}".encode())
+        if not is_known and not (segments == ["", "metrics"] and has_metrics_token):
             raise HTTPException(401, "run `hookline ui` again, and open the link that it prints")
         self._http.mark_known(request)
         if request.headers.get("sec-fetch-site", "none") not in _OWN_SITES:
@@ -232,10 +316,6 @@ class UiServer:
             return Response(status_code=303, headers={"Location": "/"})
         return self._send_file("index.html")
 
-    def _has_metrics_token(self, request: Request) -> bool:
-        given = request.headers.get("authorization", "").encode("latin-1")
-        return hmac.compare_digest(given, f"Bearer {self._metrics_token}".encode())
-
     async def _answer_route(self, request: Request, segments: list[str]) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         found = [(route, names) for route in ROUTES if (names := route.find_names(segments)) is not None]
@@ -248,7 +328,10 @@ class UiServer:
         body = await self._read_body(request, route) if method == "POST" else {}
         api_request = ApiRequest(names, dict(request.query_params), body, request.headers.get("last-event-id", ""))
         try:
-            answer = await route.answer(self, api_request)
+            if iscoroutinefunction(route.answer):
+                answer = await route.answer(self, api_request)
+            else:
+                answer = await asyncio.to_thread(route.answer, self, api_request)
         except ConfigError as problem:
             raise HTTPException(400, sanitize(str(problem))) from None
         except EngineError as problem:
@@ -288,17 +371,16 @@ class UiServer:
     def _find_project(self, named: str) -> str:
         return named or str(self._project)
 
-    async def show_status(self, _request: ApiRequest) -> object:
+    def show_status(self, _request: ApiRequest) -> object:
         """Return what the head of the page needs."""
-        status = await asyncio.to_thread(overview.describe_status, self._open_traces(), self._folders, self._project)
+        status = pages.describe_status(self._open_traces(), self._folders, self._project)
         reason = self._read_only_reason
         return {**status, "read_only": bool(reason), "read_only_reason": reason}
 
-    async def list_calls(self, request: ApiRequest) -> object:
+    def list_calls(self, request: ApiRequest) -> object:
         """Return a page of calls."""
         limit, before = int(request.number("limit", 100, most=_MOST)), int(request.number("before", 0, most=_LAST))
-        wanted = request.filter()
-        return await asyncio.to_thread(call_views.list_calls, self._open_traces(), wanted, limit=limit, before=before)
+        return pages.list_calls(self._open_traces(), request.filter(), limit=limit, before=before)
 
     async def stream_calls(self, request: ApiRequest) -> object:
         """Return the calls as they end."""
@@ -307,66 +389,54 @@ class UiServer:
         events: AsyncIterator[bytes] = self._live.stream(request.filter(), after=after)
         return StreamingResponse(events, media_type="text/event-stream")
 
-    async def show_call(self, request: ApiRequest) -> object:
+    def show_call(self, request: ApiRequest) -> object:
         """Return one call with its records."""
+        traces = self._open_traces()
+        call = traces.find_call(request.names[0])
+        if call is None:
+            raise HTTPException(404, "there is no such call, or it was removed")
+        facts = dict(pages.describe_call(traces, call))
+        records, diff = facts.pop("records"), facts.pop("diff")
+        return {"call": facts, "records": records, "diff": diff}
 
-        def read() -> object:
-            traces = self._open_traces()
-            call = traces.find_call(request.names[0])
-            if call is None:
-                raise HTTPException(404, "there is no such call, or it was removed")
-            facts = dict(call_views.describe_call(traces, call))
-            records, diff = facts.pop("records"), facts.pop("diff")
-            return {"call": facts, "records": records, "diff": diff}
-
-        return await asyncio.to_thread(read)
-
-    async def list_sessions(self, request: ApiRequest) -> object:
+    def list_sessions(self, request: ApiRequest) -> object:
         """Return the newest sessions."""
-        limit, wanted = int(request.number("limit", 50, most=_MOST)), request.filter()
-        return await asyncio.to_thread(call_views.list_sessions, self._open_traces(), wanted, limit=limit)
+        limit, traces = int(request.number("limit", 50, most=_MOST)), self._open_traces()
+        found = traces.sessions(request.filter(), limit=limit)
+        return {"sessions": [pages.session_to_json(traces, one) for one in found]}
 
-    async def show_session(self, request: ApiRequest) -> object:
+    def show_session(self, request: ApiRequest) -> object:
         """Return a page of a session."""
         limit, before = int(request.number("limit", 200, most=_MOST)), int(request.number("before", 0, most=_LAST))
+        traces, session = self._open_traces(), request.names[0]
+        found = traces.sessions(TraceFilter(session=session), limit=1) if session else []
+        if not found:
+            raise HTTPException(404, "there is no such session, or its records were removed")
+        calls = traces.session_events(session, limit=limit + 1, before=before)
+        return {
+            "session": pages.session_to_json(traces, found[0]),
+            "calls": [pages.describe_call(traces, call) for call in calls[-limit:]],
+            "more": len(calls) > limit,
+        }
 
-        def read() -> object:
-            traces, session = self._open_traces(), request.names[0]
-            found = traces.sessions(TraceFilter(session=session), limit=1) if session else []
-            if not found:
-                raise HTTPException(404, "there is no such session, or its records were removed")
-            calls = traces.session_events(session, limit=limit + 1, before=before)
-            return {
-                "session": call_views.session_to_json(traces, found[0]),
-                "calls": [call_views.describe_call(traces, call) for call in calls[-limit:]],
-                "more": len(calls) > limit,
-            }
-
-        return await asyncio.to_thread(read)
-
-    async def list_hooks(self, request: ApiRequest) -> object:
+    def list_hooks(self, request: ApiRequest) -> object:
         """Return the hooks of a project with their figures."""
+        wanted = TraceFilter(since=time.time() - _RECENT)
+        figures = {one.hook: one for one in TraceStats(self._traces_path).hooks(wanted)}
+        return pages.list_hooks(self._find_project(request.query.get("project", "")), figures)
 
-        def read() -> object:
-            wanted = TraceFilter(since=time.time() - _RECENT)
-            figures = {one.hook: one for one in TraceStats(self._traces_path).hooks(wanted)}
-            return hook_pages.list_hooks(self._find_project(request.query.get("project", "")), figures)
-
-        return await asyncio.to_thread(read)
-
-    async def show_approval(self, request: ApiRequest) -> object:
+    def show_approval(self, request: ApiRequest) -> object:
         """Return the approval screen of a hook."""
         project = self._find_project(request.query.get("project", ""))
-        return Unmasked(await asyncio.to_thread(hook_pages.show_approval, project, request.names[0]))
+        return Unmasked(pages.show_approval(project, request.names[0]))
 
-    async def approve_hook(self, request: ApiRequest) -> object:
+    def approve_hook(self, request: ApiRequest) -> object:
         """Approve a hook as it was shown."""
-        project, digest = self._find_project(request.text("project")), request.text("digest")
-        return await asyncio.to_thread(hook_pages.approve, project, request.names[0], digest)
+        return pages.approve(self._find_project(request.text("project")), request.names[0], request.text("digest"))
 
-    async def revoke_hook(self, request: ApiRequest) -> object:
+    def revoke_hook(self, request: ApiRequest) -> object:
         """Take the approval of a hook back."""
-        return await asyncio.to_thread(hook_pages.revoke, self._find_project(request.text("project")), request.names[0])
+        return pages.revoke(self._find_project(request.text("project")), request.names[0])
 
     async def enable_hook(self, request: ApiRequest) -> object:
         """Switch a hook on."""
@@ -399,24 +469,24 @@ class UiServer:
         names = ("reason", "duration", "failure", "stdout", "stderr", "exit_code")
         return {"decision": facts["verdict"], "sandbox": facts["layers"], **{name: facts[name] for name in names}}
 
-    async def show_matrix(self, _request: ApiRequest) -> object:
+    def show_matrix(self, _request: ApiRequest) -> object:
         """Return what agents can do."""
-        return overview.describe_matrix()
+        return pages.describe_matrix()
 
-    async def show_metrics(self, request: ApiRequest) -> object:
+    def show_metrics(self, request: ApiRequest) -> object:
         """Return figures over time."""
         since = request.number("since", 3_600) or 3_600.0
         # a span for each pixel of a plot is enough
         step = max(request.number("step", since / 60), since / _MOST_SPANS)
-        return await asyncio.to_thread(overview.describe_metrics, self._traces_path, since=since, step=step)
+        return pages.describe_metrics(self._traces_path, since=since, step=step)
 
-    async def show_queue(self, _request: ApiRequest) -> object:
+    def show_queue(self, _request: ApiRequest) -> object:
         """Return jobs and limits."""
-        return await asyncio.to_thread(overview.describe_queue, self._folders.data, str(self._project))
+        return pages.describe_queue(self._folders.data, str(self._project))
 
     async def show_doctor(self, _request: ApiRequest) -> object:
         """Return what `hookline doctor` finds."""
-        return overview.shape_doctor(await run_command("doctor", "--project", str(self._project)))
+        return pages.shape_doctor(await run_command("doctor", "--project", str(self._project)))
 
     async def replay(self, request: ApiRequest) -> object:
         """Return what the hooks, with the rules of a text beside them, would decide about a recorded session."""
@@ -426,17 +496,16 @@ class UiServer:
         report = await replay_session(self._folders.data, request.text("session"), project, request.text("toml"))
         return to_builtins(report)
 
-    async def export_metrics(self, _request: ApiRequest) -> object:
+    def export_metrics(self, _request: ApiRequest) -> object:
         """Return the metrics of all hooks for Prometheus."""
         from hookline.telemetry.prometheus import CONTENT_TYPE, render_metrics  # noqa: PLC0415 - few scrape
 
-        text = await asyncio.to_thread(render_metrics, self._folders.data)
-        return Response(text, media_type=CONTENT_TYPE)
+        return Response(render_metrics(self._folders.data), media_type=CONTENT_TYPE)
 
 
 def _encode(answer: object) -> bytes:
     """Return an answer as JSON, with every text made safe to show: the one place where that happens."""
-    return json_codec.dump(answer.value if isinstance(answer, Unmasked) else mask(answer))
+    return json_codec.dump(answer.value if isinstance(answer, Unmasked) else pages.mask(answer))
 
 
 ROUTES: Final = (

@@ -24,8 +24,7 @@ from textual.widgets import DataTable, Footer, Input, Sparkline, Static
 from textual.worker import get_current_worker
 
 from hookline.errors import EngineError
-from hookline.stores.trace_queries import Summary, TraceFilter
-from hookline.stores.trace_stats import HookFigures
+from hookline.stores.trace_queries import HookFigures, Summary, TraceFilter
 from hookline.text import sanitize
 from hookline.ui.live_calls import Lane, LiveSnapshot
 
@@ -89,31 +88,24 @@ class TopSource(Protocol):
 
     def read_calls(self, wanted: TraceFilter) -> LiveSnapshot:
         """Return the calls and lanes of now."""
-        ...
 
     def read_figures(self, wanted: TraceFilter) -> Sequence[HookFigures]:
         """Return the figures of the hooks that ran."""
-        ...
 
     def list_hooks(self) -> Sequence[HookState]:
         """Return the hooks of the project."""
-        ...
 
     def lay_out_trace(self, trace: str) -> Sequence[Text]:
         """Return the lines about one call."""
-        ...
 
     def open_hook(self, hook: str, *, columns: int) -> HookPage:
         """Return the approval screen of a hook."""
-        ...
 
     def approve(self, page: HookPage) -> str:
         """Approve a hook as the page shows it; return what was done."""
-        ...
 
     def toggle(self, hook: str, *, on: bool) -> str:
         """Switch a hook on or off; return what was done."""
-        ...
 
 
 class Column(NamedTuple):
