@@ -604,7 +604,7 @@ class PolicyCondition:
         self._facts = {name: compile_node(node, text) for name, node in nodes.items()}
 
     def __call__(self, context: Mapping[str, object]) -> bool:
-        """Return whether the condition holds for an event, given as a context of `model/template_context.py`.
+        """Return whether the condition holds for an event, given as a context of `model/templates.py`.
 
         Raises:
             ConditionError: It cannot be evaluated.

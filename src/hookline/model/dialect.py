@@ -1,7 +1,7 @@
 """The list of coding agents, and the fixed facts of a dialect, as data.
 
 Each agent has a module named after it, `dialects/<name>.py`, a row in `hosts/agents.py` and, unless its hooks are plugins, a
-row in `config/formats/agents/tables.py`.
+row in `config/formats/agent_specs.py`.
 """
 
 from collections.abc import Callable, Mapping
