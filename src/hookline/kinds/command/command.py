@@ -210,7 +210,9 @@ class Command:
         if shell:
             return parse_shell_line(hook.command, hook.args)
         folders = tuple(dict.fromkeys(filter(None, (os.path.dirname(hook.source_path), hook.root))))  # noqa: PTH120
-        return parse_words(hook.command, hook.args, templates=self._fills_words(hook), folders=folders)
+        has_templates = self._fills_words(hook)
+        is_list = has_templates and hook.shell is False
+        return parse_words(hook.command, hook.args, templates=has_templates, literal=is_list, folders=folders)
 
     def _fills_words(self, hook: Hook) -> bool:
         """Return whether the words of a hook may hold templates, and a missing value keeps it from running."""

@@ -74,15 +74,16 @@ def parse_words(
     args: tuple[str, ...],
     *,
     templates: bool = False,
+    literal: bool = False,
     folders: tuple[str, ...] = (),
 ) -> CommandLine:
     """Parse a program and its words, which no shell will see.
 
     `folders` are those that names were made absolute with: their names were not written by the user.
-    With `templates`, words may hold `{{name}}`, the program may be named without a path, and words that were written as a list
-    mean what they are.
+    With `templates`, words may hold `{{name}}`, and any program may be named without its path. The words of a `literal` command
+    were written as a list: they mean what they are.
     """
-    has_words = templates and bool(args)
+    has_words = literal and bool(args)
     for what, text in (("command", command), *(("args", arg) for arg in args)):
         written = text
         for folder in folders:
