@@ -29,6 +29,7 @@ from hookline.model.hook import Hook
 from hookline.model.sandbox import PRIVATE, UNIX, Sandbox
 from hookline.model.workspace_paths import is_inside
 from hookline.process import native
+from hookline.process.environment import add_variables
 from hookline.process.file_access import (
     PORTS_SINCE,
     SCOPES_SINCE,
@@ -39,7 +40,7 @@ from hookline.process.file_access import (
     read_mtime,
 )
 from hookline.process.hook_state import prepare_state
-from hookline.process.result import ContainmentError
+from hookline.process.result import ContainmentError, Env
 from hookline.process.sandbox_wrappers import (
     BUBBLEWRAP,
     INSTALL_BUBBLEWRAP,
@@ -159,6 +160,8 @@ class Cell(Struct, kw_only=True):
     times: tuple[int, ...] | None = None
     states: Mapping[str, tuple[int, ...]] = {}
     listings: Mapping[str, Listing] = {}
+    # the environment of the last process without the variables, and with them
+    last_env: tuple[Env, Env] | None = None
 
     @property
     def is_guarded(self) -> bool:
@@ -209,6 +212,12 @@ class Cell(Struct, kw_only=True):
         if is_settled and times == self.times:
             return ""
         return next((path for path in self.absent if os.path.lexists(path)), "")
+
+    def add_variables_to(self, env: Env) -> Env:
+        """Return an environment with the variables on top: the same object as for the last process that had this one."""
+        if self.last_env is None or self.last_env[0] is not env:
+            self.last_env = (env, add_variables(env, self.variables))
+        return self.last_env[1]
 
     def _read_times(self) -> tuple[int, ...]:
         return tuple(map(read_mtime, self.obeyed_folders))

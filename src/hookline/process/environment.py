@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from hookline import caller_context
 from hookline.model.workspace_paths import find_program, is_inside_real, without_folders
-from hookline.process.result import Env
+from hookline.process.result import EncodedEnv, Env
 
 # a shell would run the file they name before the hook itself
 _REMOVED: Final = frozenset({"BASH_ENV", "ENV"})
@@ -69,7 +69,7 @@ class Environment:
         if not os.supports_bytes_environ:
             own = {name: value for name, value in caller_context.full_environ().items() if name not in _REMOVED}
             return own | {name.upper(): value for layer in layers for name, value in layer.items()}
-        env = self.for_caller(caller_context.current()).copy()
+        env = EncodedEnv(self.for_caller(caller_context.current()))
         if env_filter is not None:
             env_filter.apply(env)
         for layer in layers:
@@ -191,7 +191,7 @@ def add_variables(env: Env, variables: Mapping[str, str]) -> Env:
     if not os.supports_bytes_environ:
         return {**cast("Mapping[str, str]", env), **variables}
     encoded = {os.fsencode(name): _encode(value) for name, value in variables.items()}
-    return {**cast("Mapping[bytes, bytes]", env), **encoded}
+    return EncodedEnv({**cast("Mapping[bytes, bytes]", env), **encoded})
 
 
 def get_search_path(env: Env) -> str:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, NoReturn, cast
 
 from msgspec import Struct
 
-from hookline.process.result import STDERR, ContainmentError, Env
+from hookline.process.result import STDERR, ContainmentError, EncodedEnv, Env
 
 LIBRARY: Final = "_spawn.so"
 
@@ -188,14 +188,11 @@ def _make_arguments(
         ValueError: An argument or a variable cannot be passed to a program.
     """
     words = b"\0".join(map(os.fsencode, argv)) + b"\0"
-    names = b"\0".join(cast("Mapping[bytes, bytes]", env))
-    variables = b"\0".join(map(b"=".join, cast("Mapping[bytes, bytes]", env).items())) + b"\0"
-    if words.count(b"\0") != len(argv) or (env and variables.count(b"\0") != len(env)) or "\0" in program:
+    if words.count(b"\0") != len(argv) or "\0" in program:
         raise ValueError("embedded null byte")
-    if b"" in env or b"=" in names:
-        raise ValueError("illegal environment variable name")
+    variables = env if isinstance(env, EncodedEnv) else EncodedEnv(cast("Mapping[bytes, bytes]", env))
     folder = os.fsencode(cwd) if cwd else None
-    return os.fsencode(program), words, len(argv), variables, len(env), folder, pack(f"{len(numbers)}i", *numbers)
+    return os.fsencode(program), words, len(argv), variables.block, len(env), folder, pack(f"{len(numbers)}i", *numbers)
 
 
 def _store(data: bytes) -> int:

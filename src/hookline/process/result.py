@@ -4,6 +4,7 @@ import errno
 import signal
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -12,6 +13,25 @@ from msgspec import Struct
 
 from hookline.model.exchange import Failure, FailureKind, Reply
 from hookline.model.sandbox import LIMITS, Sandbox, format_limit
+
+
+class EncodedEnv(dict[bytes, bytes]):
+    """An environment that many children get: the block that they are started with is made once. It is not changed after that."""
+
+    @cached_property
+    def block(self) -> bytes:
+        """All variables, each as `NAME=value` with a NUL behind it.
+
+        Raises:
+            ValueError: A variable cannot be passed to a program.
+        """
+        block = b"\0".join(map(b"=".join, self.items())) + b"\0"
+        if self and block.count(b"\0") != len(self):
+            raise ValueError("embedded null byte")
+        if b"" in self or b"=" in b"\0".join(self):
+            raise ValueError("illegal environment variable name")
+        return block
+
 
 Env: TypeAlias = Mapping[bytes, bytes] | Mapping[str, str]
 """The complete environment of a child: bytes, or text on Windows."""

@@ -16,7 +16,6 @@ from hookline.model.exchange import Sealed
 from hookline.model.sandbox import Sandbox
 from hookline.process.bootstrap import ApprovedScript, LentDescriptors, has_changed
 from hookline.process.containment import Cell, CellKey
-from hookline.process.environment import add_variables
 from hookline.process.result import ContainmentError, Env, ProcessResult
 from hookline.process.sandbox_wrappers import describe_wrapper_failure
 
@@ -140,9 +139,7 @@ class ProcessSpec(Struct, frozen=True, kw_only=True):
 
     def put_into(self, cell: Cell) -> "ProcessSpec":
         """Return the spec of a child that is contained; a process that was made ahead cannot be put into a wrapper."""
-        return replace(
-            self, cell=cell, env=add_variables(self.env, cell.variables), warm=self.warm and not cell.wrapper
-        )
+        return replace(self, cell=cell, env=cell.add_variables_to(self.env), warm=self.warm and not cell.wrapper)
 
     def add_wrapper(self) -> "ProcessSpec":
         """Return the spec as it is started: behind the words of the program that contains it, if there is one."""
