@@ -207,7 +207,8 @@ def test_line_of_a_rule_file_names_any_program(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["ruff check *.py", "ruff check ~/a", "ruff check && true", "ruff >log", "ruff $HOME"]
+    "command",
+    ["ruff check *.py", "ruff check ~/a", "ruff check && true", "ruff >log", "ruff $HOME", "ruff {{file.path}} | cat"],
 )
 def test_line_that_only_a_shell_understands_says_how_to_get_one(command: str) -> None:
     assert "shell = true" in OWN.refusal(Hook(id="x", command=command, dialect="hookline"))

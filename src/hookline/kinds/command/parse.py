@@ -90,7 +90,9 @@ def parse_words(
             written = written.replace(f"{folder}/", "/")
         match = (_NUL if has_words else _META).search(_strip_templates(written) if templates else written)
         if match:
-            return CommandLine(refusal=_metacharacter_refusal(what, text=text, character=match[0]))
+            return CommandLine(
+                refusal=_metacharacter_refusal(what, match[0], is_unfilled=has_template(text) and not templates)
+            )
     try:
         words = (command, *args) if args else tuple(shlex.split(command))
     except ValueError:
@@ -125,12 +127,12 @@ def _strip_templates(text: str) -> str:
     return text
 
 
-def _metacharacter_refusal(what: str, *, text: str, character: str) -> str:
+def _metacharacter_refusal(what: str, character: str, *, is_unfilled: bool) -> str:
     if character == "\0":
         return f"{what} holds a NUL character"
     advice = (
         "templates are filled in shell lines only; read"
-        if has_template(text)
+        if is_unfilled
         else "let a shell run it (shell = true), or read"
     )
     return f'{what} holds "{character}", which is refused without a shell: {advice} what is needed from stdin'
